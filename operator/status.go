@@ -36,6 +36,11 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.status(ctx)
+}
+
+// status asks all that know something about the stack.
+func (s *session) status(ctx context.Context) (*Status, error) {
 	sources, err := s.sources(ctx)
 	if err != nil {
 		return nil, err

@@ -1,36 +1,68 @@
 package main
 
 import (
-	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator"
 )
 
-// report is the result of an operation that only reads.
-type report interface {
-	result
-	// Err is the error that determines the exit code.
-	Err() error
+func newReportCommand() *cobra.Command {
+	var (
+		flags stackFlags
+		run   string
+		out   string
+	)
+	command := &cobra.Command{
+		Use:   "report --stack STACK",
+		Short: "Write what is known about the cluster as one HTML file",
+		Long: `Write one HTML file with the picture of the cluster, the status of its machines, what differs from the inventory, credentials and
+their ends, snapshots, and the last runs along their time: what took how long on which node, and what waited for what. It needs no
+network and no other file, follows the reader's choice of light or dark, fits a phone, and contains no secret. It only reads.
+
+With --run it is about that run alone, from the artifacts that the run has left: neither host nor cluster are asked.`,
+		Example: "  em-infra report --stack k3s-dev\n  em-infra report --stack k3s-dev --run 2026-11-20T22-15-00-up --out up.html",
+		RunE: func(command *cobra.Command, _ []string) error {
+			streams := streamsOf(command)
+			o, err := flags.open(streams.aside())
+			if err != nil {
+				return err
+			}
+			written, err := o.Report(command.Context(), operator.ReportOptions{Run: run})
+			if err != nil {
+				return err
+			}
+			if out == "-" {
+				_, err := terminal.Raw(streams.out).Write(written)
+				return err
+			}
+			return keepReport(written, out, o.Workspace().Artifacts, streams)
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	command.Flags().StringVar(&run, "run", "", "the folder of one run's artifacts, such as 2026-11-20T22-15-00-up")
+	command.Flags().StringVar(&out, "out", "", "the file to write, - for standard output (default: report.html beside the artifacts of the runs)")
+	return command
 }
 
-// runReport runs an operation that only reads, and prints its result in the requested format.
-func runReport[R report](command *cobra.Command, flags stackFlags, output string, operate func(*operator.Operator, context.Context) (R, error)) error {
-	if err := checkOutput(output); err != nil {
-		return err
+// keepReport writes a report into a file, or beside the artifacts if file is empty. Only its owner can read it, since it describes a
+// network.
+func keepReport(written []byte, file, artifacts string, streams streams) error {
+	if file == "" {
+		if err := os.MkdirAll(artifacts, 0o700); err != nil {
+			return err
+		}
+		file = filepath.Join(artifacts, "report.html")
 	}
-	streams := streamsOf(command)
-	o, err := flags.open(streams.aside())
-	if err != nil {
-		return err
+	if err := os.WriteFile(file, written, 0o600); err != nil {
+		return refused(fmt.Errorf("--out: %w: choose a file in a folder that is there", err))
 	}
-	found, err := operate(o, command.Context())
-	if err != nil {
-		return err
-	}
-	if err := writeResult(streams.out, output, found); err != nil {
-		return err
-	}
-	return found.Err()
+	fmt.Fprintf(streams.out, "written: %s\n", workspace.Nearby(file))
+	return nil
 }

@@ -32,6 +32,7 @@ func newRootCommand() *cobra.Command {
 		newRehearseCommand(),
 		newExplainCommand(),
 		newGraphCommand(),
+		newReportCommand(),
 		newAdoptCommand(),
 		newStateCommand(),
 		newEtcdCommand(),

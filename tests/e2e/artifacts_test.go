@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"html"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ func TestE2EChangesAreJudged(t *testing.T) {
 	r := standing(t, pair)
 	secrets := r.secrets()
 	require.Greater(t, len(secrets), 20)
+	r.isReported(secrets)
 	nodes, cluster := r.read(filepath.Join(r.inventory, "nodes.yaml")), r.read(filepath.Join(r.inventory, "cluster.yaml"))
 
 	r.writeInventory("nodes.yaml", strings.Replace(nodes, "vmid: 101", "vmid: 131", 1))
@@ -51,6 +53,30 @@ func TestE2EChangesAreJudged(t *testing.T) {
 
 	require.Contains(t, r.mustRun(0, "destroy", "--lab", "--yes"), " artifacts  .lab/"+r.stack+"/artifacts/")
 	r.artifactsHoldNone(secrets) // of the birth, too
+}
+
+// isReported writes the report of the cluster, and of its birth alone.
+func (r *rehearsal) isReported(secrets []string) {
+	r.t.Helper()
+	require.Contains(r.t, r.mustRun(0, "report", "--lab"), "written: .lab/"+r.stack+"/artifacts/report.html\n")
+	runs, err := filepath.Glob(filepath.Join(r.dir(), "artifacts", "*-up"))
+	require.NoError(r.t, err)
+	require.NotEmpty(r.t, runs)
+	birth := filepath.Join(r.dir(), "artifacts", "birth.html")
+	r.mustRun(0, "report", "--lab", "--run", filepath.Base(runs[0]), "--out", birth)
+	for _, file := range []string{filepath.Join(r.dir(), "artifacts", "report.html"), birth} {
+		text := r.read(file)
+		for _, node := range []string{"k3s-dev-control-1", "k3s-dev-worker-1"} {
+			require.Contains(r.t, text, `class="name">`+node+" <small>", "a lane in %s", file)
+			require.Contains(r.t, text, node+"</text>", "in the picture in %s", file)
+		}
+		require.Contains(r.t, text, `<td data-label="Waited for">k3s-dev-worker-1-vm</td>`)
+		for _, secret := range secrets {
+			require.False(r.t, len(secret) >= 8 && strings.Contains(html.UnescapeString(text), secret), "a secret of %d bytes in %s", len(secret), file)
+		}
+	}
+	require.Contains(r.t, r.read(filepath.Join(r.dir(), "artifacts", "report.html")), `<p class="chip good">sound</p>`)
+	require.Contains(r.t, r.mustRun(3, "report", "--lab", "--run", "2026-11-20T22-15-00-up"), `"2026-11-20T22-15-00-up": there are no artifacts of such a run: choose one of the folders in .lab/`+r.stack+"/artifacts")
 }
 
 // secrets returns all secrets of the state, and the credentials of the host and of the state itself.

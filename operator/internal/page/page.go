@@ -1,0 +1,150 @@
+// Package page writes what is known about a stack as one HTML file: it needs no network, no script and no other file, follows the
+// reader's choice of light or dark, and fits a phone.
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/operator/internal/artifacts"
+	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+// Page is what is known about a stack.
+type Page struct {
+	// Stack is the name of the stack.
+	Stack string
+	// Cluster is the name of the cluster; empty if it is not known.
+	Cluster string
+	// Rehearsed reports whether the cluster runs on the emulated host.
+	Rehearsed bool
+	// Written is when the page is written.
+	Written time.Time
+	// Picture is the cluster as an SVG; nil for none.
+	Picture []byte
+	// Status is the status of the cluster; nil if it was not asked for.
+	Status *status.Report
+	// Drift is what differs from the inventory; nil if it was not asked for.
+	Drift *drift.Report
+	// Copies are the copies of etcd and of the state, newest first.
+	Copies []Copy
+	// Runs are the runs to show, newest first.
+	Runs []artifacts.Past
+	// Nodes are the names of the nodes as their resources have them, in the order of the inventory.
+	Nodes []string
+}
+
+// Copy is a copy of something of the cluster.
+type Copy struct {
+	// Kind is what was copied, such as etcd.
+	Kind string
+	// Name of the copy.
+	Name string
+	// Taken is when.
+	Taken time.Time
+	// Place says where it lies.
+	Place string
+}
+
+var (
+	//go:embed page.html
+	source string
+	//go:embed page.css
+	sheet string
+
+	layout = template.Must(template.New("page").Funcs(template.FuncMap{
+		"time": shown, "seconds": spell, "took": took, "prose": prose,
+	}).Parse(source))
+	escaped = template.Must(template.New("escaped").Parse("{{.}}"))
+)
+
+// HTML returns the page without the secrets. It is the last of several gates: nothing of what it is made from should contain one.
+func (p Page) HTML(secrets []string) ([]byte, error) {
+	var text bytes.Buffer
+	redactor := artifacts.NewRedactor(append(inHTML(secrets), secrets...))
+	err := layout.Execute(&text, view{Page: p, redactor: redactor, Style: template.CSS(sheet), Drawing: template.HTML(p.Picture)}) //nolint:gosec // both are our own
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	return redactor.Redact(text.Bytes()), nil
+}
+
+// inHTML returns the secrets as the page writes texts: html/template escapes more characters than the function of the same package.
+func inHTML(secrets []string) []string {
+	var written []string
+	for _, secret := range secrets {
+		written = append(written, template.HTMLEscapeString(secret))
+		var text strings.Builder
+		if err := escaped.Execute(&text, secret); err == nil { // writing a string to memory does not fail
+			written = append(written, text.String())
+		}
+	}
+	return written
+}
+
+// view is what the template reads.
+type view struct {
+	Page
+
+	redactor *artifacts.Redactor
+
+	Style   template.CSS
+	Drawing template.HTML
+}
+
+// Title is the name of the page.
+func (v view) Title() string {
+	if v.Cluster == "" || v.Cluster == v.Stack {
+		return v.Stack
+	}
+	return v.Cluster + " (" + v.Stack + ")"
+}
+
+// Facts are what the status says below its tables.
+func (v view) Facts() []status.Line { return v.Status.Facts(v.hide) }
+
+// Findings are the problems, each with what to do.
+func (v view) Findings() []status.Line { return v.Status.Findings(v.hide) }
+
+func (v view) hide(text string) string { return string(v.redactor.Redact([]byte(text))) }
+
+// Verdict says in a few words whether something needs attention.
+func (v view) Verdict() string {
+	switch lacks := len(v.Status.Lacks()); {
+	case lacks == 1:
+		return "1 thing needs attention"
+	case lacks > 0:
+		return fmt.Sprintf("%d things need attention", lacks)
+	case v.Drift != nil && v.Drift.Found():
+		return "sound, and not as the inventory says"
+	default:
+		return "sound"
+	}
+}
+
+// Timelines are the runs with operations.
+func (v view) Timelines() []Timeline {
+	var found []Timeline
+	for _, run := range v.Runs {
+		if run.Summary != nil && len(run.Summary.Resources) > 0 && (run.Name.Kind != "preview" || len(v.Runs) == 1) {
+			found = append(found, NewTimeline(run, v.Nodes))
+		}
+		if len(found) == shownRuns {
+			break
+		}
+	}
+	return found
+}
+
+// shownRuns is the number of runs whose operations are shown.
+const shownRuns = 5
+
+// Differences are all differences.
+func (v view) Differences() []drift.Difference {
+	return append(v.Drift.Host[:len(v.Drift.Host):len(v.Drift.Host)], v.Drift.Nodes...)
+}

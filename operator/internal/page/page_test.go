@@ -1,0 +1,103 @@
+package page_test
+
+import (
+	"crypto/rand"
+	"flag"
+	"html"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator/internal/artifacts"
+	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/page"
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// pages are the pages of the tests by name.
+func pages() map[string]page.Page {
+	one := page.Page{Stack: "k3s-dev", Written: today, Runs: whole().Runs[2:3]}
+	sound := whole()
+	sound.Status.Machines, sound.Status.Orphans, sound.Status.Credentials = sound.Status.Machines[:2], nil, sound.Status.Credentials[1:]
+	sound.Status.Members = sound.Status.Members[:2]
+	sound.Drift, sound.Copies, sound.Runs, sound.Rehearsed = &drift.Report{}, nil, nil, true
+	return map[string]page.Page{"whole": whole(), "one-run": one, "sound": sound}
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for name, of := range pages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			golden := filepath.Join("testdata", name+".html")
+			written, err := of.HTML(nil)
+			require.NoError(t, err)
+			if *update {
+				require.NoError(t, os.WriteFile(golden, written, 0o644)) //nolint:gosec // a test's own data
+			}
+			expected, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(expected), string(written))
+		})
+	}
+}
+
+// TestNothingIsLoaded: a page names no file and no address to load from, and has no script.
+func TestNothingIsLoaded(t *testing.T) {
+	t.Parallel()
+	for _, of := range pages() {
+		written, err := of.HTML(nil)
+		require.NoError(t, err)
+		for _, forbidden := range []string{"<script", "src=", "@import", "url(", "javascript:", "href=\"http"} {
+			require.NotContains(t, string(written), forbidden)
+		}
+		require.Contains(t, string(written), `content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"`)
+	}
+}
+
+// TestNoSecretIsOnAPage plants secrets in every text that a page shows.
+func TestNoSecretIsOnAPage(t *testing.T) {
+	t.Parallel()
+	secrets := []string{rand.Text(), rand.Text() + `+/"'<&>=`, "-----BEGIN KEY-----\n" + rand.Text()}
+	planted := " " + strings.Join(secrets, " ")
+	p := whole()
+	p.Status.Unread = []string{"the host said" + planted}
+	p.Status.Machines[0].Node.Unmet = []string{"waits for" + planted}
+	p.Status.Credentials = append(p.Status.Credentials, status.Credential{Kind: status.KindAgeRecipient, Name: planted})
+	p.Drift.Host[0].Have, p.Drift.Unread = planted, []string{planted}
+	p.Copies[0].Name = planted
+	failed := broken()
+	failed.Error, failed.Resources[0].Name = planted, planted
+	failed.Resources[1].WaitedFor = &artifacts.Awaited{Name: planted}
+	p.Runs = []artifacts.Past{run(1, "up", failed)}
+
+	shown, err := p.HTML(nil)
+	require.NoError(t, err)
+	for _, secret := range secrets {
+		require.Contains(t, html.UnescapeString(string(shown)), secret, "without the gate it is there")
+	}
+	hidden, err := p.HTML(secrets)
+	require.NoError(t, err)
+	for _, secret := range secrets {
+		require.NotContains(t, string(hidden), secret)
+		require.NotContains(t, html.UnescapeString(string(hidden)), secret)
+	}
+	require.Contains(t, string(hidden), "the host said [secret] [secret] [secret]")
+}
+
+// TestTextsAreNoMarkup: what comes from elsewhere is shown as it is written.
+func TestTextsAreNoMarkup(t *testing.T) {
+	t.Parallel()
+	p := whole()
+	p.Cluster = `<img src=x onerror="alert(1)">`
+	p.Runs[2].Summary.Error = "say `</code><b>` now"
+	written, err := p.HTML(nil)
+	require.NoError(t, err)
+	require.NotContains(t, string(written), "<img")
+	require.Contains(t, string(written), "say <code>&lt;/code&gt;&lt;b&gt;</code> now")
+}

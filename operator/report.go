@@ -1,0 +1,157 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/artifacts"
+	"github.com/em-infra/em-infra/operator/internal/graph"
+	"github.com/em-infra/em-infra/operator/internal/page"
+)
+
+// ReportOptions are the options of [Operator.Report].
+type ReportOptions struct {
+	// Run is the name of the folder of a run's artifacts: the report is of that run alone, from what it left, and nothing is asked.
+	// Default: none, so that the report is of the stack and of all its runs.
+	Run string
+}
+
+// Report returns what is known about the stack as one HTML file: picture, status, what differs, credentials, copies, and the runs along
+// their time. It only reads.
+func (o *Operator) Report(ctx context.Context, options ReportOptions) ([]byte, error) {
+	written := page.Page{Stack: o.workspace.Stack, Rehearsed: o.workspace.Rehearsed, Written: o.clock.Now()}
+	if options.Run != "" {
+		return o.reportRun(written, options.Run)
+	}
+	s, err := o.begin(ctx, needs{hostMayBeAway: true, refresh: true})
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := s.describe(ctx, &written)
+	if err != nil {
+		return nil, err
+	}
+	return written.HTML(secrets)
+}
+
+// reportRun returns the report of one run, with the inventory that it had.
+func (o *Operator) reportRun(written page.Page, name string) ([]byte, error) {
+	run, err := o.artifacts().Run(name)
+	if errors.Is(err, artifacts.ErrNoRun) {
+		return nil, refused(fmt.Errorf("%w: choose one of the folders in %s", err, workspace.Nearby(o.workspace.Artifacts)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	written.Runs = []artifacts.Past{run}
+	inv, err := inventory.Load(filepath.Join(o.workspace.Artifacts, name, artifacts.DirInventory))
+	if err == nil { // that of an earlier release may not be valid any more: the run is shown without it
+		written.Cluster, written.Nodes = inv.Cluster.Name, resourceNames(inv)
+		written.Picture = graph.SVG(pictured(inv, make([]graph.Health, len(inv.Nodes))))
+	}
+	return written.HTML(nil) // the artifacts contain none
+}
+
+// describe fills a page in, and returns what must not be on it.
+func (s *session) describe(ctx context.Context, written *page.Page) ([]string, error) {
+	found, err := s.status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	differs, err := s.drift(ctx)
+	if err != nil {
+		return nil, err
+	}
+	exported, err := s.state.Seen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := state.SecretTexts(exported.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	written.Status, written.Drift = &found.StatusReport, &differs
+	written.Cluster, written.Nodes = s.inventory.Cluster.Name, resourceNames(s.inventory)
+	written.Picture = graph.SVG(pictured(s.inventory, healthsIn(found.StatusReport)))
+	if written.Copies, err = s.reportedCopies(ctx); err != nil {
+		return nil, err
+	}
+	written.Runs, err = s.artifacts().Runs()
+	return append(secrets, s.secrets...), err
+}
+
+// healthsIn returns whether each node answered.
+func healthsIn(report StatusReport) []graph.Health {
+	var healths []graph.Health
+	for _, machine := range report.Machines {
+		health := graph.Unknown
+		if machine.Node != nil {
+			health = graph.Unhealthy
+			if machine.Node.Stage != "" {
+				health = graph.Healthy
+			}
+		}
+		healths = append(healths, health)
+	}
+	return healths
+}
+
+// mostCopies is how many copies of each kind a report lists.
+const mostCopies = 5
+
+// reportedCopies returns the newest copies of etcd and of the state, and all recovery kits.
+func (s *session) reportedCopies(ctx context.Context) ([]page.Copy, error) {
+	snapshots, _, err := s.etcdCopies(ctx) // why the bucket is silent is in the status
+	if err != nil {
+		return nil, err
+	}
+	backups, err := s.Backups()
+	if err != nil {
+		return nil, err
+	}
+	kits, err := s.Kits()
+	if err != nil {
+		return nil, err
+	}
+	var copies []page.Copy
+	for _, one := range snapshots[:min(len(snapshots), mostCopies)] {
+		copies = append(copies, page.Copy{Kind: "etcd", Name: one.Name, Taken: one.Taken, Place: placeOf(one)})
+	}
+	for _, one := range backups[:min(len(backups), mostCopies)] {
+		copies = append(copies, page.Copy{Kind: "state", Name: one.Name, Taken: one.Taken, Place: "this machine"})
+	}
+	for _, one := range kits[:min(len(kits), mostCopies)] {
+		copies = append(copies, page.Copy{Kind: "recovery kit", Name: one.Name, Taken: one.Made, Place: "this machine"})
+	}
+	return copies, nil
+}
+
+func placeOf(one EtcdCopy) string {
+	switch {
+	case one.Local && one.Bucket:
+		return "this machine and the bucket"
+	case one.Bucket:
+		return "the bucket"
+	default:
+		return "this machine"
+	}
+}
+
+// resourceNames returns the nodes as the names of their resources begin.
+func resourceNames(inv *inventory.Inventory) []string {
+	var names []string
+	for _, node := range inv.Nodes {
+		names = append(names, components.NodeName(inv.Cluster.Name, node.Name))
+	}
+	return names
+}
+
+func (o *Operator) artifacts() artifacts.Folder {
+	return artifacts.Folder{Dir: o.workspace.Artifacts, Keep: o.options.Keep}
+}
