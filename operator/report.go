@@ -50,8 +50,8 @@ func (o *Operator) reportRun(written page.Page, name string) ([]byte, error) {
 		return nil, err
 	}
 	written.Runs = []artifacts.Past{run}
-	inv, err := inventory.Load(filepath.Join(o.workspace.Artifacts, name, artifacts.DirInventory))
-	if err == nil { // that of an earlier release may not be valid any more: the run is shown without it
+	inv, err := inventory.LoadWritten(filepath.Join(o.workspace.Artifacts, name, artifacts.DirInventory))
+	if err == nil { // that of another release may have other keys: the run is shown without it
 		written.Cluster, written.Nodes = inv.Cluster.Name, resourceNames(inv)
 		written.Picture = graph.SVG(pictured(inv, make([]graph.Health, len(inv.Nodes))))
 	}

@@ -39,12 +39,26 @@ func Load(dir string) (*Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(dir, cluster, nodes)
+	return parse(dir, cluster, nodes, (*checker).rules)
+}
+
+// LoadWritten returns the inventory that em-infra itself wrote into a folder, as in the artifacts of a run. The rules between keys are not
+// checked: another release may have others, and they forbid the addresses of a rehearsal.
+func LoadWritten(dir string) (*Inventory, error) {
+	cluster, err := readFile(filepath.Join(dir, ClusterFile))
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := readFile(filepath.Join(dir, NodesFile))
+	if err != nil {
+		return nil, err
+	}
+	return parse(dir, cluster, nodes, func(*checker) {})
 }
 
 // Parse does the same as [Load] with files in memory; dir is only the name of the folder in messages.
 func Parse(dir string, cluster, nodes []byte) (*Inventory, error) {
-	return parse(dir, file{name: filepath.Join(dir, ClusterFile), data: cluster}, file{name: filepath.Join(dir, NodesFile), data: nodes})
+	return parse(dir, file{name: filepath.Join(dir, ClusterFile), data: cluster}, file{name: filepath.Join(dir, NodesFile), data: nodes}, (*checker).rules)
 }
 
 // file is one file of an inventory. A missing file has only a name.
@@ -71,7 +85,7 @@ func readFile(name string) (file, error) {
 }
 
 // parse builds an inventory from its two files: decode → default → validate.
-func parse(dir string, clusterFile, nodesFile file) (*Inventory, error) {
+func parse(dir string, clusterFile, nodesFile file, validate func(*checker)) (*Inventory, error) {
 	inv := &Inventory{Dir: dir}
 	var list NodeList
 	check := &checker{inv: inv, clusterFile: clusterFile.name, nodesFile: nodesFile.name}
@@ -84,7 +98,7 @@ func parse(dir string, clusterFile, nodesFile file) (*Inventory, error) {
 	}
 	inv.Nodes = list.Nodes
 	inv.complete()
-	check.rules()
+	validate(check)
 	if len(check.problems) > 0 {
 		check.problems.sort()
 		return nil, &check.problems
