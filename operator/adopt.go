@@ -85,6 +85,9 @@ func (s *session) checkNothingToLose(ctx context.Context) error {
 	case !errors.Is(err, engine.ErrNoStack):
 		return s.state.Unreadable(err)
 	}
+	if err := s.checkNotMoved(ctx); err != nil {
+		return refused(err)
+	}
 	copies, unlisted, err := s.backupCopies(ctx)
 	if err := errors.Join(err, unlisted); err != nil || len(copies) == 0 {
 		return err

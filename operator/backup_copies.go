@@ -44,10 +44,14 @@ func (o *Operator) backupsInBucket(ctx context.Context) ([]Backup, error) {
 
 // backupBucket opens the copies of the backups in the bucket with the state; nil if it is in no bucket of S3. The caller closes it.
 func (o *Operator) backupBucket(ctx context.Context) (*backup.Remote, error) {
-	if !address.IsS3(o.workspace.Backend) {
+	return o.backupBucketAt(ctx, o.workspace.Backend)
+}
+
+func (o *Operator) backupBucketAt(ctx context.Context, backend string) (*backup.Remote, error) {
+	if !address.IsS3(backend) {
 		return nil, nil
 	}
-	objects, err := bucket.Open(ctx, o.workspace.Backend, backup.Folder(workspace.Project, o.workspace.Stack), bucket.Limits{})
+	objects, err := bucket.Open(ctx, backend, backup.Folder(workspace.Project, o.workspace.Stack), bucket.Limits{})
 	if err != nil {
 		return nil, err
 	}

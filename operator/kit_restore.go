@@ -48,7 +48,7 @@ type KitRestored struct {
 	Passphrase string
 }
 
-// RestoreKit puts the files of a recovery kit into the project, and its state where Pulumi.yaml says, unless there is one. It changes
+// RestoreKit puts the files of a recovery kit into the project, and its state where the stack's file says, unless there is one. It changes
 // nothing on the host or in the cluster.
 func (o *Operator) RestoreKit(ctx context.Context, options KitRestoreOptions) (*KitRestored, error) {
 	if !slices.Contains([]Existing{RefuseExisting, KeepExisting, ReplaceExisting}, options.Existing) {
@@ -61,6 +61,9 @@ func (o *Operator) RestoreKit(ctx context.Context, options KitRestoreOptions) (*
 	r := kitRestore{Operator: o, kit: opened, to: o.placesOf(opened)}
 	result, err := r.files(options.Existing)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.workspace.RereadBackend(); err != nil { // the stack's file names it
 		return nil, err
 	}
 	if result.Passphrase != "" && !o.workspace.Rehearsed {

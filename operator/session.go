@@ -228,11 +228,17 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if !errors.Is(err, stacks.ErrNoStack) {
 		return s.selected(ctx, err)
 	}
+	if err := s.checkNotMoved(ctx); err != nil {
+		return refused(err)
+	}
 	if err := s.checkNotLost(ctx); err != nil {
 		return refused(err)
 	}
 	if !create {
 		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
+	}
+	if err := s.checkFirst(); err != nil {
+		return refused(err)
 	}
 	if err := s.checkPlace(ctx, s.workspace.Backend); err != nil {
 		return err

@@ -10,14 +10,14 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/operator/internal/stackstate"
+	"github.com/em-infra/em-infra/operator/internal/backup"
 )
 
 // MigrateOptions are the options of [Operator.Migrate].
 type MigrateOptions struct {
 	// To is the URL of the new location: s3://BUCKET, gs://BUCKET, azblob://CONTAINER or file://FOLDER. Required.
 	To string
-	// With are the other stacks of the project, which must move too, because Pulumi.yaml names one location for all. Default: none.
+	// With are other stacks of the project that move as well. Default: none.
 	With []string
 }
 
@@ -25,7 +25,7 @@ type MigrateOptions struct {
 func (m MigrateOptions) Check() error { return refused(checkBackend(m.To)) }
 
 // Migrate moves the state to another location, after consent. It copies the state, reads the copy back and compares it, writes the
-// new location into Pulumi.yaml, and removes the old state. A backup stays.
+// new location into the stack's file, and removes the old state. A backup stays, and in the old location a note of the new one.
 func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	if err := options.Check(); err != nil {
 		return err
@@ -40,26 +40,45 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	if err := first.checkPlace(ctx, first.workspace.At(options.To).Backend); err != nil {
 		return err
 	}
-	moving := append([]string{o.workspace.Stack}, options.With...)
-	if err := checkAllMove(ctx, first.state, moving); err != nil {
-		return err
-	}
 	if err := first.consent.ask(ctx); err != nil {
 		return err
 	}
-	var moved []engine.State
-	for _, stack := range moving {
+	for _, stack := range append([]string{o.workspace.Stack}, options.With...) {
 		s, err := o.beginWithStateOf(ctx, stack)
 		if err != nil {
 			return err
 		}
-		defer s.recovery.Release(ctx)
-		if err := s.copyState(ctx, options.To); err != nil {
+		err = s.migrate(ctx, options.To)
+		s.recovery.Release(ctx)
+		if err != nil {
 			return err
 		}
-		moved = append(moved, s.state.State)
 	}
-	return finishMigration(ctx, first, moved, options.To)
+	return nil
+}
+
+// migrate moves the state of one stack. The new location is written first and the old state removed last, so that the state in use is
+// always complete.
+func (s *session) migrate(ctx context.Context, to string) error {
+	if err := s.copyState(ctx, to); err != nil {
+		return err
+	}
+	at := s.workspace.At(to)
+	if err := at.MoveBackend(to); err != nil {
+		return err
+	}
+	if err := s.state.Remove(ctx); err != nil {
+		return fmt.Errorf("%w: the new state is in use; remove the old one by hand", err)
+	}
+	s.emit(StateMoved{Stack: s.workspace.Stack, To: to})
+	if err := s.noteMove(ctx, at.Backend); err != nil {
+		s.emit(Note{Text: fmt.Sprintf("warning: %s has no note that the state of stack %s was moved, because %s", s.workspace.ShownBackend(), s.workspace.Stack, err)})
+	}
+	s.state.Bucket = func(ctx context.Context) (*backup.Remote, error) { return s.backupBucketAt(ctx, at.Backend) }
+	if _, err := s.state.Send(ctx); err != nil {
+		s.tellUnsent(err)
+	}
+	return nil
 }
 
 // beginWithStateOf is beginWithState for another stack of the project; consent was given already.
@@ -83,24 +102,6 @@ func checkBackend(url string) error {
 	}
 	if !slices.ContainsFunc(backendSchemes, func(scheme string) bool { return strings.HasPrefix(url, scheme) }) {
 		return fmt.Errorf("--to: %q is no place for a state: begin with one of %s", url, strings.Join(backendSchemes, ", "))
-	}
-	return nil
-}
-
-// checkAllMove refuses to leave a stack in the old location, which Pulumi.yaml will no longer name.
-func checkAllMove(ctx context.Context, state *stackstate.State, moving []string) error {
-	stacks, err := state.Stacks(ctx)
-	if err != nil {
-		return err
-	}
-	var left []string
-	for _, stack := range stacks {
-		if !slices.Contains(moving, stack) {
-			left = append(left, stack)
-		}
-	}
-	if len(left) > 0 {
-		return refused(fmt.Errorf("the state of %s is in the same place and Pulumi.yaml names one for all: add --with %s", strings.Join(left, ", "), strings.Join(left, ",")))
 	}
 	return nil
 }
@@ -149,20 +150,6 @@ func copyInto(ctx context.Context, target engine.State, have *engine.Exported) e
 	}
 	if !reflect.DeepEqual(copied.Deployment.Resources, have.Deployment.Resources) {
 		return fmt.Errorf("the copy of the state of %s is not what was copied; the old one is still in use: choose another place", target.Stack)
-	}
-	return nil
-}
-
-// finishMigration writes the new location first and removes the old states last, so that the state in use is always complete.
-func finishMigration(ctx context.Context, first *session, moved []engine.State, to string) error {
-	if err := first.workspace.MoveBackend(to); err != nil {
-		return err
-	}
-	for _, old := range moved {
-		if err := old.Remove(ctx); err != nil {
-			return fmt.Errorf("%w: the new state is in use; remove the old one by hand", err)
-		}
-		first.emit(StateMoved{Stack: old.Stack, To: to})
 	}
 	return nil
 }

@@ -72,11 +72,13 @@ type restoration struct {
 	backups backup.Store
 	find    func(ctx context.Context, name string) (Backup, error)
 	state   *stackstate.State
-	emit    func(Event)
+	// mayCreate refuses a place where the state was and is not any more.
+	mayCreate func(context.Context) error
+	emit      func(Event)
 }
 
 func (s *session) restoration() restoration {
-	return restoration{stack: s.workspace.Stack, place: s.place, backups: s.backups(), find: s.findBackup, state: s.state, emit: s.emit}
+	return restoration{stack: s.workspace.Stack, place: s.place, backups: s.backups(), find: s.findBackup, state: s.state, mayCreate: s.checkNotMoved, emit: s.emit}
 }
 
 // choose reads a complete backup before anything is changed.
@@ -107,6 +109,9 @@ func (r restoration) choose(ctx context.Context, name string) (backup.Backup, *e
 func (r restoration) present(ctx context.Context) (apitype.DeploymentV3, error) {
 	text, err := r.state.ExportSealed(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
+		if err := r.mayCreate(ctx); err != nil {
+			return apitype.DeploymentV3{}, refused(err)
+		}
 		return apitype.DeploymentV3{}, r.state.Create(ctx)
 	}
 	if err == nil {

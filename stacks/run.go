@@ -18,7 +18,11 @@ import (
 
 // Run is the program, as `pulumi up` runs it: paths in the stack's configuration are relative to the project.
 func Run(ctx *pulumi.Context) error {
-	provider, err := (&workspace.Workspace{Dir: ctx.RootDirectory(), Stack: ctx.Stack()}).SecretsProvider()
+	at := &workspace.Workspace{Dir: ctx.RootDirectory(), Stack: ctx.Stack()}
+	if err := checkBackend(at, os.Getenv); err != nil {
+		return err
+	}
+	provider, err := at.SecretsProvider()
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,11 @@ func newStateMigrateCommand() *cobra.Command {
 		Use:   "migrate --stack STACK --to URL",
 		Short: "Move the state to another place, such as a bucket, and back",
 		Long: `Move the state to another place: s3://BUCKET, gs://BUCKET, azblob://CONTAINER or file://FOLDER, as Pulumi names them.
-The state is copied, read back and compared; then Pulumi.yaml names the new place, for em-infra and pulumi alike, and the
-old state is removed. A backup of it stays. Passphrase and stack file remain what they are. The credentials of a bucket
+The state is copied, read back and compared; then the file of the stack names the new place (em-infra:backend), and the old state is
+removed. A plain pulumi finds it in the shell of em-infra tools env, and refuses to work on another one. A backup of it stays. Passphrase and stack file remain what they are. The credentials of a bucket
 are those of its own tools, e.g. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 
-Pulumi.yaml names one place for all stacks of the project, so they move together: name the others with --with.`,
+Each stack has a place of its own, or that of backend.url in Pulumi.yaml. Other stacks that are to move as well: --with.`,
 		Example: `  em-infra state migrate --stack k3s-dev --to 's3://states?region=eu-central-1'
   em-infra state migrate --stack k3s-dev --with k3s-prod --to file://./.state`,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -38,7 +38,7 @@ Pulumi.yaml names one place for all stacks of the project, so they move together
 			if err := o.Migrate(command.Context(), options); err != nil {
 				return err
 			}
-			fmt.Fprintf(streams.out, "\nPulumi.yaml names the new place; commit it\nnext: %s\n", typed("preview %s", o.Place()))
+			fmt.Fprintf(streams.out, "\nPulumi.%s.yaml names the new place; commit it\nnext: %s\n", o.Workspace().Stack, typed("preview %s", o.Place()))
 			return nil
 		},
 	}

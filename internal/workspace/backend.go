@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -16,10 +17,10 @@ import (
 // fileScheme is the scheme of a state in a folder of this machine.
 const fileScheme = "file://"
 
-// projectBackend is the part of Pulumi.yaml with the URL of the states.
+// projectBackend is the part of Pulumi.yaml with the URL of the states of stacks that name none.
 type projectBackend struct {
 	Backend struct {
-		URL yaml.Node `yaml:"url"`
+		URL string `yaml:"url"`
 	} `yaml:"backend"`
 }
 
@@ -40,24 +41,62 @@ func (w *Workspace) ShownBackend() string {
 	return shown
 }
 
-// locateBackend reads the URL of the state from Pulumi.yaml, like an ordinary pulumi. The default is a folder beside that file.
+// locateBackend finds the URL of the state: the stack's file names it, or else Pulumi.yaml for all stacks. The default is a folder beside
+// these files.
 func (w *Workspace) locateBackend(folder string) error {
+	named, err := w.NamedBackend()
+	if err == nil && named == "" {
+		named, err = w.projectBackend()
+	}
 	w.Backend = fileScheme + filepath.Join(w.Dir, folder)
+	if named != "" {
+		w.Backend = w.absolute(named)
+	}
+	return err
+}
+
+// RereadBackend finds the URL of the state again, after the stack's file was written.
+func (w *Workspace) RereadBackend() error {
+	if w.Rehearsed {
+		return w.locateBackend("state")
+	}
+	return w.locateBackend(".state")
+}
+
+// NamedBackend returns the URL of the state in the stack's file; empty if that names none.
+func (w *Workspace) NamedBackend() (string, error) {
+	file, err := readStackFile(w.StackFile())
+	value := file.Config[keyBackend]
+	return value.Value, err
+}
+
+// projectBackend returns the URL of the states in Pulumi.yaml, as an ordinary pulumi reads it; empty if that names none.
+func (w *Workspace) projectBackend() (string, error) {
 	text, err := os.ReadFile(w.projectFile())
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil // a rehearsal that does not exist yet; Prepare reports other errors
+		return "", nil // a rehearsal that does not exist yet; Prepare reports other errors
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	var project projectBackend
 	if err := yaml.Unmarshal(text, &project); err != nil {
-		return fmt.Errorf("%s: %w: correct the file or restore it from git", w.projectFile(), err)
+		return "", fmt.Errorf("%s: %w: correct the file or restore it from git", w.projectFile(), err)
 	}
-	if url := project.Backend.URL.Value; url != "" {
-		w.Backend = w.absolute(url)
+	return project.Backend.URL, nil
+}
+
+// EngineBackend returns the URL of the state that an engine uses in this environment, which a plain pulumi takes from PULUMI_BACKEND_URL or
+// from Pulumi.yaml; empty if neither names one.
+func (w *Workspace) EngineBackend(env func(string) string) (string, error) {
+	url := env(variableBackend)
+	if url == "" {
+		var err error
+		if url, err = w.projectBackend(); err != nil || url == "" {
+			return "", err
+		}
 	}
-	return nil
+	return w.absolute(url), nil
 }
 
 // absolute returns a backend's URL that does not depend on the current folder.
@@ -76,37 +115,67 @@ func (w *Workspace) At(url string) *Workspace {
 	return &moved
 }
 
-// MoveBackend writes a new URL of the states into Pulumi.yaml; the rest of the file is unchanged.
+// MoveBackend writes a new URL of the state into the stack's file; the rest of the file is unchanged.
 func (w *Workspace) MoveBackend(url string) error {
-	text, err := os.ReadFile(w.projectFile())
+	text, err := os.ReadFile(w.StackFile())
 	if err != nil {
 		return err
 	}
 	moved, err := withBackend(text, url)
 	if err != nil {
-		return fmt.Errorf("%s: %w", w.projectFile(), err)
+		return fmt.Errorf("%s: %w", w.StackFile(), err)
 	}
 	w.Backend = w.absolute(url)
-	return atomicfile.Replace(w.projectFile(), moved)
+	return atomicfile.Replace(w.StackFile(), moved)
 }
 
-var errBackendForm = errors.New("backend.url is not on one line of its own: write it as `url: …` below `backend:`")
+var errBackendForm = errors.New("em-infra:backend cannot be written (config has one key a line): write `em-infra:backend: URL` below `config:`")
 
 func withBackend(text []byte, url string) ([]byte, error) {
-	var project projectBackend
-	if err := yaml.Unmarshal(text, &project); err != nil {
+	var file stackNodes
+	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, err
 	}
-	old := project.Backend.URL
-	if old.Line == 0 {
-		return fmt.Appendf(bytes.TrimRight(text, "\n"), "\nbackend:\n  url: %s\n", url), nil
-	}
-	lines := strings.SplitAfter(string(text), "\n")
-	line := lines[old.Line-1]
-	before, after, found := strings.Cut(line, old.Value)
-	if !found || strings.TrimSpace(strings.Trim(before, `"' `)) != "url:" {
+	lines := strings.SplitAfter(string(bytes.TrimRight(text, "\n"))+"\n", "\n")
+	config := file.Config
+	added := keyBackend + ": " + url + "\n"
+	switch {
+	case config.Line == 0:
+		lines = append(lines, "config:\n  "+added)
+	case len(config.Content) == 0:
+		line := &lines[config.Line-1]
+		if !slices.Contains([]string{"config:", "config: {}"}, strings.TrimSpace(*line)) {
+			return nil, errBackendForm
+		}
+		*line = "config:\n  " + added
+	case config.Kind != yaml.MappingNode || config.Style&yaml.FlowStyle != 0:
 		return nil, errBackendForm
+	default:
+		return withKey(lines, config, url)
 	}
-	lines[old.Line-1] = before + url + after
-	return []byte(strings.Join(lines, "")), nil
+	return []byte(strings.TrimLeft(strings.Join(lines, ""), "\n")), nil
+}
+
+// stackNodes is the configuration in a stack's file with its place.
+type stackNodes struct {
+	Config yaml.Node `yaml:"config"`
+}
+
+// withKey replaces the URL in a block of keys, or adds it as the first one.
+func withKey(lines []string, config yaml.Node, url string) ([]byte, error) {
+	for i := 0; i < len(config.Content); i += 2 {
+		key, old := config.Content[i], config.Content[i+1]
+		if key.Value != keyBackend {
+			continue
+		}
+		before, after, found := strings.Cut(lines[old.Line-1], old.Value)
+		if !found || old.Value == "" || strings.TrimSpace(strings.Trim(before, `"' `)) != keyBackend+":" {
+			return nil, errBackendForm
+		}
+		lines[old.Line-1] = before + url + after
+		return []byte(strings.Join(lines, "")), nil
+	}
+	first := config.Content[0]
+	added := strings.Repeat(" ", first.Column-1) + keyBackend + ": " + url + "\n"
+	return []byte(strings.Join(slices.Insert(lines, first.Line-1, added), "")), nil
 }

@@ -28,7 +28,7 @@ type Workspace struct {
 	Inventory string
 	// Home is the PULUMI_HOME in use.
 	Home string
-	// Backend is the URL of the state: the one in Pulumi.yaml of Dir, or a folder beside that file.
+	// Backend is the URL of the state: the one in the stack's file, or else in Pulumi.yaml of Dir, or a folder beside these files.
 	Backend string
 	// Backups is the folder of the copies of the state that are made before a change.
 	Backups string
@@ -42,6 +42,9 @@ type Workspace struct {
 	// rehearsal, its own.
 	PassphraseFile string
 }
+
+// variableBackend is the environment variable with the URL of the states.
+const variableBackend = "PULUMI_BACKEND_URL"
 
 // ErrNoProject means that there is no project here.
 var ErrNoProject = errors.New("no Pulumi.yaml of project " + Project + " here or in a folder above: change into a clone of em-infra")
@@ -76,7 +79,7 @@ func Real(root, stack, inventory string) (*Workspace, error) {
 		Artifacts:   filepath.Join(root, "artifacts", stack),
 		Credentials: filepath.Join(root, ".credentials", stack),
 	}
-	return w, errors.Join(w.locateBackend(".state"), w.locateInventory(inventory))
+	return w, w.locate(".state", inventory)
 }
 
 // Rehearsal returns the workspace of a stack's rehearsal, under .lab/<stack> of the project. Arguments and errors are as for
@@ -96,7 +99,7 @@ func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 		Credentials: dir,
 		Rehearsed:   true,
 	}
-	return w, errors.Join(w.locateBackend("state"), w.locateInventory(inventory))
+	return w, w.locate("state", inventory)
 }
 
 // ErrStackName means that a name cannot be the name of a stack.
@@ -155,7 +158,7 @@ func (w *Workspace) Environment() map[string]string {
 	env := map[string]string{
 		"PULUMI_STACK":             w.Stack,
 		"PULUMI_HOME":              w.Home,
-		"PULUMI_BACKEND_URL":       w.Backend,
+		variableBackend:            w.Backend,
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
 	}
 	switch {
@@ -165,6 +168,14 @@ func (w *Workspace) Environment() map[string]string {
 		env["PULUMI_CONFIG_PASSPHRASE_FILE"] = w.PassphraseFile
 	}
 	return env
+}
+
+// locate finds the state and the inventory; folder is that of a state that is named nowhere.
+func (w *Workspace) locate(folder, inventory string) error {
+	if err := w.locateBackend(folder); err != nil {
+		return err
+	}
+	return w.locateInventory(inventory)
 }
 
 // locateInventory prefers the requested path, then the path in the project's stack file, then the folder of the stack.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -127,8 +128,10 @@ func (r *rehearsal) livesInABucket(bucket string, store func(key, text string)) 
 	folder, stackFile := "file://"+filepath.Join(r.dir(), "state"), r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"))
 	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", bucket)
 	require.NoFileExists(t, r.stateFile())
-	require.Contains(t, r.read(filepath.Join(r.dir(), "Pulumi.yaml")), "url: "+bucket)
-	require.Equal(t, stackFile, r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml")), "the salt of the passphrase, too")
+	inBucket := r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"))
+	require.Equal(t, stackFile, regexp.MustCompile(` +em-infra:backend: s3://states\S+\n`).ReplaceAllString(inBucket, ""), "the salt of the passphrase, too")
+	r.opensWith(stackFile, "is not in "+folder+" any more, it was moved to s3://states on ")
+	r.opensWith(inBucket, "")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 	require.Contains(t, r.mustRun(0, "preflight", "--lab"), "the bucket of the state, s3://states, stores, returns, copies, lists and deletes objects")
 	require.Contains(t, r.mustRun(3, "state", "migrate", "--lab", "--yes", "--to", bucket), "the state is there already")
@@ -150,7 +153,23 @@ func (r *rehearsal) livesInABucket(bucket string, store func(key, text string)) 
 
 	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", folder)
 	require.FileExists(t, r.stateFile())
+	inFolder := r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"))
+	r.opensWith(inBucket, "is not in s3://states any more, it was moved to "+folder+" on ")
+	r.opensWith(inFolder, "")
 	r.mustRun(0, "preview", "--lab", "--refresh")
+}
+
+// opensWith writes the stack's file, and checks with what a preview and an up refuse to work on its state; empty for a preview that works.
+func (r *rehearsal) opensWith(stackFile, refusal string) {
+	r.t.Helper()
+	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"), []byte(stackFile), 0o600))
+	if refusal == "" {
+		r.mustRun(0, "preview", "--lab")
+		return
+	}
+	for _, args := range [][]string{{"preview", "--lab"}, {"up", "--lab", "--yes"}, {"state", "restore", "--lab", "--yes"}} {
+		require.Contains(r.t, r.mustRun(3, args...), refusal)
+	}
 }
 
 // store writes an object into a bucket.

@@ -17,7 +17,7 @@ var buckets = []row{
 		name: "bucket-absent", speaker: program, source: "internal/bucket/refusal.go; S3 API reference, Error responses, NoSuchBucket",
 		pattern: saying(`there is no bucket (?P<bucket>s3://\S+) \(`),
 		meaning: "the server has no bucket of that name, or it is another server than you think",
-		do:      "create {bucket}, or correct its URL, in backend.url of Pulumi.yaml for the state and in backups.bucket of cluster.yaml for backups" + bucketAgain,
+		do:      "create {bucket}, or correct its URL, in em-infra:backend of the stack's file, or backend.url of Pulumi.yaml, for the state and in backups.bucket of cluster.yaml for backups" + bucketAgain,
 		safe:    keepsBucket,
 	},
 	{
@@ -45,7 +45,7 @@ var buckets = []row{
 		name: "bucket-checksums", speaker: program, source: "internal/bucket/probe.go; google/go-cloud#3735, pulumi/pulumi#23525, pulumi/pulumi#24219",
 		pattern: saying(`the bucket (?P<bucket>\S+) refuses the (?:checksums of its URL|checksums that the Pulumi CLI \S+ sends)`),
 		meaning: "the server of {bucket} does not know the checksums that newer clients send with each object, or wants them",
-		do:      "copy the URL of the message into Pulumi.yaml; a CLI older than 3.258 sends checksums in any case, so put a newer pulumi on PATH if the message says so" + bucketAgain,
+		do:      "copy the URL of the message into the stack's file (em-infra:backend); a CLI older than 3.258 sends checksums in any case, so put a newer pulumi on PATH if the message says so" + bucketAgain,
 		safe:    notTouched,
 	},
 	{

@@ -21,7 +21,7 @@ func State(ctx context.Context, probe bucket.Probe) (Check, error) {
 		s.ok("state", "the bucket of the state, %s, stores, returns, copies, lists and deletes objects", shown(probe.URL))
 		return s.checks[0], nil
 	}
-	what, do := err.Error(), "see its URL in Pulumi.yaml"
+	what, do := err.Error(), "see its URL, em-infra:backend in the file of the stack or backend.url in Pulumi.yaml"
 	if at := strings.LastIndex(what, ": "); at >= 0 {
 		what, do = what[:at], what[at+len(": "):]
 	}

@@ -27,7 +27,7 @@ type Description struct {
 	Repository string `json:"repository,omitempty"`
 	// Commit is what was checked out of it, e.g. 544e8d6d5e25…; empty if it is not known.
 	Commit string `json:"commit,omitempty"`
-	// Backend is the bucket of the state, a URL as in Pulumi.yaml; empty if the state is in a folder of the machine.
+	// Backend is the bucket of the state, a URL as the stack's file has it; empty if the state is in a folder of the machine.
 	Backend string `json:"backend,omitempty"`
 	// State is the name of the copy of the state in the kit.
 	State string `json:"state"`
