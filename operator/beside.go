@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// checkBeside refuses VMIDs and addresses that a stack beside this one already uses, as after copying a stack's files. Stacks whose
+// checkBeside refuses what a stack beside this one already has to itself, such as VMIDs and addresses, as after copying a stack's files. Stacks whose
 // configurations name different endpoints are on different hosts and are not compared.
 func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 	w := o.workspace
@@ -36,7 +36,8 @@ func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 			continue // a command for that stack reports the error
 		}
 		var problems *inventory.Problems
-		if errors.As(inv.CheckBeside(other.Stack, sound), &problems) {
+		beside := inventory.Beside{Stack: other.Stack, Inventory: sound, SameEndpoint: here != "" && there != ""} // others were left out
+		if errors.As(inv.CheckBeside(beside), &problems) {
 			found = slices.Concat(found, *problems)
 		}
 	}

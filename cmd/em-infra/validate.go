@@ -26,7 +26,7 @@ func newValidateCommand() *cobra.Command {
 		Short: "Check an inventory: every problem at once, without a network",
 		Long: `Check the inventory of a stack, of the folder DIR, or, without a flag, of the current folder. Every problem is printed
 at once, each with its file and line. That of a stack is held against the stacks beside it, too: two on one host share no
-VMID and no address. Nothing is read but these files, and nothing is touched.
+VMID, address, MAC address, name and GPU, and no VLAN with different networks. Nothing is read but these files, and nothing is touched.
 
 Exit codes: 0 the inventory is sound, 3 it is not, 1 it could not be read.`,
 		Example: `  em-infra validate --stack k3s-dev

@@ -155,7 +155,7 @@ func TestValidateWithoutAnInventory(t *testing.T) {
 	require.Equal(t, exitRefused, code)
 }
 
-// A copy of a stack takes the machines of the first for its own, unless it is given other VMIDs and addresses.
+// A copy of a stack takes the machines of the first for its own, unless it is given other names, VMIDs and addresses.
 func TestACopyOfAStackIsNamed(t *testing.T) {
 	root := project(t)
 	for _, file := range []string{"cluster.yaml", "nodes.yaml"} {
@@ -169,10 +169,12 @@ func TestACopyOfAStackIsNamed(t *testing.T) {
 	writeFile(t, filepath.Join(root, "Pulumi.k3s-dev.yaml"), "config:\n  em-infra:proxmoxEndpoint: https://vmhost:8006\n")
 	refused := em(t.Context(), "validate", "k3s-copy")
 	require.Equal(t, exitRefused, refused.code)
-	require.Equal(t, `stacks/k3s-copy/cluster.yaml:5: kubernetes.endpoint.vip: is the address of the Kubernetes API (its vip) of stack k3s-dev too (both stacks stand on the same host; got 192.168.20.10): choose a free address
+	require.Equal(t, `stacks/k3s-copy/cluster.yaml:3: name: is the name of the cluster of stack k3s-dev too (both stacks stand on the same host; got lab): choose another name
+stacks/k3s-copy/cluster.yaml:5: kubernetes.endpoint.vip: is the address of the Kubernetes API (its vip) of stack k3s-dev too (both stacks stand on the same host; got 192.168.20.10): choose a free address
+stacks/k3s-copy/nodes.yaml:4: nodes[0].name: is the name of cp-1 of stack k3s-dev too (both stacks stand on the same host; got cp-1): choose another name
 stacks/k3s-copy/nodes.yaml:4: nodes[0].vmid: is the VMID of cp-1 of stack k3s-dev too (both stacks stand on the same host; got 101): choose another, 100 to 999999999
 stacks/k3s-copy/nodes.yaml:4: nodes[0].address: is the address of cp-1 of stack k3s-dev too (both stacks stand on the same host; got 192.168.20.11): choose a free address
-3 problems in 2 files; nothing was touched
+5 problems in 2 files; nothing was touched
 `, refused.out)
 	for _, args := range [][]string{{"preview", "k3s-copy", "--lab"}, {"up", "k3s-copy", "--lab", "--yes"}} {
 		require.Equal(t, refusal(strings.TrimSuffix(refused.out, "\n")), em(t.Context(), args...))

@@ -1,42 +1,54 @@
 package inventory
 
 import (
-	"fmt"
-	"net/netip"
 	"path/filepath"
 	"slices"
+	"strconv"
 )
 
-// CheckBeside checks an inventory against another one whose machines may be on the same Proxmox VE: a copy with the same VMIDs
-// and addresses would adopt the other's machines. Two inventories without a common host are treated as two sites, which may use
-// the same numbers. The error is a [*Problems].
-func (i *Inventory) CheckBeside(name string, other *Inventory) error {
-	if !sharesHost(i.Nodes.Hosts(), other.Nodes.Hosts()) {
-		return nil
+// Beside is the inventory of another stack of the project.
+type Beside struct {
+	// Stack is its name. Required.
+	Stack string
+	// Inventory of the stack. Required.
+	Inventory *Inventory
+	// SameEndpoint is whether both stacks name the same endpoint of Proxmox VE. Default: false; their inventories are compared only if they
+	// have a host in common, since two sites may use the same numbers.
+	SameEndpoint bool
+}
+
+// CheckBeside checks an inventory against another one whose machines may be in the same Proxmox VE: a copy with the same VMIDs
+// and addresses would adopt the other's machines. They share no VMID, address, MAC address, name and GPU, and no VLAN with different
+// networks. The error is a [*Problems].
+func (i *Inventory) CheckBeside(other Beside) error {
+	rule := "both stacks stand on the same host"
+	if !sharesHost(i.Nodes.Hosts(), other.Inventory.Nodes.Hosts()) {
+		if !other.SameEndpoint {
+			return nil
+		}
+		rule = "both stacks are in the same Proxmox VE"
 	}
 	c := &checker{inv: i, clusterFile: filepath.Join(i.Dir, ClusterFile), nodesFile: filepath.Join(i.Dir, NodesFile)}
-	vmids, addresses := other.claims()
-	beside := func(what, got, do string) fault {
-		return fault{What: "is " + what + " of stack " + name + " too", Rule: "both stacks stand on the same host", Got: got, Do: do}
+	taken := map[claimID]string{}
+	for _, claim := range other.Inventory.claims() {
+		taken[claim.id] = claim.owner
 	}
-	if vip := i.Cluster.Kubernetes.Endpoint.VIP; vip.IsValid() && addresses[vip] != "" {
-		c.cluster(key("kubernetes", "endpoint", "vip"), beside(addresses[vip], vip.String(), "choose a free address"))
-	}
-	if template := i.Cluster.Proxmox.Template.VMID; vmids[template] != "" {
-		c.cluster(key("proxmox", "template", "vmid"), beside(vmids[template], fmt.Sprint(template), anotherVMID))
-	}
-	for at, node := range i.Nodes {
-		if owner := vmids[node.VMID]; owner != "" {
-			c.node(nodePath(at).Key("vmid"), beside(owner, fmt.Sprint(node.VMID), anotherVMID))
+	report := func(mine claim) {
+		derived := mine.id.kind == claimedMAC && !i.nodesSource.Has(mine.at) // from the VMID and the cluster's name, which are reported
+		if owner := taken[mine.id]; owner != "" && !derived {
+			c.in(mine.file)(mine.at, fault{What: "is " + owner + " of stack " + other.Stack + " too", Rule: rule, Got: mine.value, Do: mine.do})
 		}
-		for _, card := range []struct {
-			key  string
-			addr netip.Addr
-		}{{"address", node.Address}, {"address6", node.Address6}} {
-			if owner := addresses[card.addr]; card.addr.IsValid() && owner != "" {
-				c.node(nodePath(at).Key(card.key), beside(owner, card.addr.String(), "choose a free address"))
-			}
-		}
+	}
+	template := strconv.Itoa(i.Cluster.Proxmox.Template.VMID)
+	report(claim{
+		id: claimID{kind: claimedVMID, value: template}, value: template, do: anotherVMID,
+		file: ClusterFile, at: key("proxmox", "template", "vmid"),
+	})
+	for _, mine := range i.claims() {
+		report(mine)
+	}
+	if fault, wrong := i.claimsNetwork(other.Stack, other.Inventory); wrong {
+		c.cluster(key("network", "vlan"), fault)
 	}
 	if len(c.problems) == 0 {
 		return nil
@@ -45,23 +57,14 @@ func (i *Inventory) CheckBeside(name string, other *Inventory) error {
 	return &c.problems
 }
 
-func sharesHost(some, others []string) bool {
-	return slices.ContainsFunc(some, func(host string) bool { return slices.Contains(others, host) })
+// in returns the report of one of the files.
+func (c *checker) in(file string) report {
+	if file == ClusterFile {
+		return c.cluster
+	}
+	return c.node
 }
 
-// claims returns the owners of VMIDs and addresses of the machines and the API. A template may be shared.
-func (i *Inventory) claims() (vmids map[int]string, addresses map[netip.Addr]string) {
-	vmids, addresses = map[int]string{}, map[netip.Addr]string{}
-	if vip := i.Cluster.Kubernetes.Endpoint.VIP; vip.IsValid() {
-		addresses[vip] = "the address of the Kubernetes API (its vip)"
-	}
-	for _, node := range i.Nodes {
-		vmids[node.VMID] = "the VMID of " + node.Name
-		for _, addr := range []netip.Addr{node.Address, node.Address6} {
-			if addr.IsValid() {
-				addresses[addr] = "the address of " + node.Name
-			}
-		}
-	}
-	return vmids, addresses
+func sharesHost(some, others []string) bool {
+	return slices.ContainsFunc(some, func(host string) bool { return slices.Contains(others, host) })
 }
