@@ -19,6 +19,7 @@ require (
 	github.com/google/renameio/v2 v2.0.0 // files that are whole at any moment
 	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // the command line of an editor
 	github.com/google/uuid v1.6.0 // marks of machines; lab: identities of nodes
+	github.com/google/yamlfmt v0.21.0 // the canonical form of an inventory
 	github.com/hashicorp/go-multierror v1.1.1 // lab: errors of Talos' validation, in its form
 	github.com/invopop/jsonschema v0.13.0 // schemas of the inventory from its Go types
 	github.com/klauspost/compress v1.18.5 // opens snapshots of etcd that talos-backup has compressed
@@ -170,7 +171,6 @@ require (
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/go-containerregistry v0.20.6 // indirect
 	github.com/google/s2a-go v0.1.9 // indirect
-
 	github.com/google/wire v0.7.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.14 // indirect
 	github.com/googleapis/gax-go/v2 v2.19.0 // indirect
@@ -245,6 +245,7 @@ require (
 	github.com/rogpeppe/go-internal v1.14.1 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/ryanuber/go-glob v1.0.0 // indirect
+	github.com/sabhiram/go-gitignore v0.0.0-20210923224102-525f6e181f06 // indirect
 	github.com/sasha-s/go-deadlock v0.3.5 // indirect
 	github.com/sergi/go-diff v1.4.0 // indirect
 	github.com/siderolabs/gen v0.8.6 // indirect

@@ -88,7 +88,7 @@ func (p Place) call(command string) string {
 
 // stackCommands are the commands of em-infra that need a stack and that messages name without one, like `reboot NODE`.
 var stackCommands = []string{
-	"up", "destroy", "preview", "drift", "preflight", "status", "role",
+	"up", "destroy", "preview", "drift", "preflight", "status", "role", "outputs",
 	"state backup", "state list", "state restore", "state unlock", "etcd list", "etcd snapshot", "etcd restore", "etcd defragment", "etcd disarm",
 	"kit create", "task list", "task stop UPID", "rotate passphrase", "rotate proxmox-token",
 	"rotate talos-ca", "rotate kubernetes-ca", "rotate encryption-key", "rotate service-account-key", "rotate join-tokens",

@@ -8,13 +8,12 @@ import (
 // Beside returns the other stacks of the project whose inventories are in folders beside this one's. A folder without a stack
 // file is no stack: it may be a copy. An unreadable stack file is skipped; a command for that stack reports the error.
 func (w *Workspace) Beside() ([]*Workspace, error) {
-	files, err := filepath.Glob(filepath.Join(escaped(w.Root), "Pulumi.*.yaml"))
+	stacks, err := Stacks(w.Root)
 	if err != nil {
 		return nil, err
 	}
 	var others []*Workspace
-	for _, file := range files {
-		stack := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "Pulumi."), ".yaml")
+	for _, stack := range stacks {
 		if stack == w.Stack {
 			continue // with --inventory, its own folder is the one to be changed
 		}
@@ -25,6 +24,19 @@ func (w *Workspace) Beside() ([]*Workspace, error) {
 		others = append(others, other)
 	}
 	return others, nil
+}
+
+// Stacks returns the names of the stacks of a project, sorted: those with a stack file.
+func Stacks(root string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(escaped(root), "Pulumi.*.yaml"))
+	var stacks []string
+	for _, file := range files { // sorted
+		stack := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "Pulumi."), ".yaml")
+		if checkStack(stack) == nil {
+			stacks = append(stacks, stack)
+		}
+	}
+	return stacks, err
 }
 
 // escaped returns a folder's name for [filepath.Glob], in which some characters are special.
