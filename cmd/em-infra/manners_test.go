@@ -79,13 +79,22 @@ func TestInterrupts(t *testing.T) {
 
 	stdout, _, code, err := engine.NewCommand(cli, semver.MustParse("3.254.0")).Run(ctx, t.TempDir(), nil, []io.Writer{onLine(func(line string) {
 		if line != "twice\n" {
-			require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
+			require.NoError(t, sendSelf(syscall.SIGINT))
 		}
 	})}, nil, nil)
 	require.Equal(t, "working\nonce\ntwice\n", stdout)
 	require.Equal(t, 2, code)
 	require.ErrorIs(t, err, errInterrupted)
 	require.Equal(t, "\ninterrupted: what is under way is finished first; Ctrl-C again ends it at once\n", output.String())
+}
+
+// sendSelf sends a signal to this process.
+func sendSelf(which os.Signal) error {
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return self.Signal(which)
 }
 
 // onLine calls for every write.
@@ -101,7 +110,7 @@ func TestAnInterruptIsOneSentence(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	t.Setenv(talosconfigVariable, "context: x\ncontexts: {x: {}}")
-	time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGTERM) })
+	time.AfterFunc(300*time.Millisecond, func() { _ = sendSelf(syscall.SIGTERM) })
 	ended := em(ctx, "node", "wait", "--address", "127.0.0.1")
 	ended.out = "" // what it waited for
 	require.Equal(t, outcome{err: "interrupted; the same command goes on from here\n", code: exitFailed}, ended)

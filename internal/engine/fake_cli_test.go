@@ -49,7 +49,7 @@ func callOf(stdin io.Reader) (call, error) {
 	}
 	dir, err := os.Getwd()
 	return call{
-		Args: os.Args[1:], Env: os.Environ(), Dir: dir, Stdin: string(text), Group: syscall.Getpgrp(), PID: os.Getpid(),
+		Args: os.Args[1:], Env: os.Environ(), Dir: dir, Stdin: string(text), Group: processGroup(), PID: os.Getpid(),
 	}, err
 }
 

@@ -4,8 +4,6 @@ import (
 	"net/netip"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
@@ -34,7 +32,7 @@ func Lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return file, unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, wholeFile())
+	return file, take(file)
 }
 
 // Installer is installer for tests.

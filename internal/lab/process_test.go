@@ -29,7 +29,9 @@ func TestALabStartsStopsAndComesBackAsItWas(t *testing.T) {
 	first, err := lab.ReadDescription(dir)
 	require.NoError(t, err)
 	pid := running(t, dir)
-	require.NoError(t, syscall.Kill(pid, 0), "it is a process")
+	found, err := os.FindProcess(pid)
+	require.NoError(t, err)
+	require.NoError(t, found.Signal(syscall.Signal(0)), "it is a process")
 	require.NotEqual(t, os.Getpid(), pid)
 	for _, address := range []string{first.Proxmox.String(), first.Factory.String()} {
 		connection, err := net.Dial("tcp", address)

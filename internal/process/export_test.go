@@ -1,3 +1,5 @@
+//go:build unix
+
 package process
 
 // ThroughPS returns what ps reports about a process, as on a system without /proc.

@@ -3,7 +3,6 @@ package process_test
 import (
 	"os"
 	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
@@ -38,16 +37,6 @@ func TestFind(t *testing.T) {
 	all, err := process.List()
 	require.NoError(t, err)
 	require.Contains(t, all, found)
-}
-
-// TestProcessesWithoutProc: on macOS and BSD, ps lists the processes.
-func TestProcessesWithoutProc(t *testing.T) {
-	t.Parallel()
-	pid := started(t).Process.Pid
-	found, err := process.ThroughPS(strconv.Itoa(pid))
-	require.NoError(t, err)
-	require.Equal(t, []process.Process{{PID: pid, Parent: os.Getpid(), Program: "sleep 600"}}, found)
-	require.True(t, found[0].Runs("sleep"))
 }
 
 func TestRuns(t *testing.T) {

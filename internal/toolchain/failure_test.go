@@ -209,7 +209,8 @@ func TestCancelEndsTheBuildWithAllThatItStarted(t *testing.T) {
 	require.ErrorIs(t, err, interrupted)
 	require.EqualError(t, err, "build command: interrupted")
 	require.Eventually(t, func() bool {
-		return syscall.Kill(compiler, 0) == syscall.ESRCH
+		process, err := os.FindProcess(compiler)
+		return err == nil && errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 	}, time.Minute, 5*time.Millisecond, "what the build started is still there")
 
 	left, err := filepath.Glob(filepath.Join(opts.CacheDir, "tools", "command", "*"))

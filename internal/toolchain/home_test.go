@@ -1,3 +1,5 @@
+//go:build linux
+
 package toolchain_test
 
 import (

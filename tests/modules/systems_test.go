@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ var (
 // shipped are the packages that a user of these systems runs, beside the plugin that the tool chain builds for Commands.
 var shipped = []string{".", "./cmd/...", "./components", "./stacks", "./operator/...", "./internal/..."}
 
-// TestEverySystemCompiles checks the types of what is shipped for other systems. It reads the sources of all packages, those of
+// TestEverySystemCompiles checks the types of what is shipped for other systems, and of its tests. It reads the sources of all packages, those of
 // other modules without the bodies of their functions: a tenth of the work of a compiler, and none of it needs a cache.
 func TestEverySystemCompiles(t *testing.T) {
 	t.Parallel()
@@ -59,7 +60,7 @@ func TestWhatOneSystemLacksIsFound(t *testing.T) {
 	require.Empty(t, typeErrors(t, dir, system{"darwin", "arm64"}, "."))
 }
 
-// typeErrors returns the errors in packages of a module on a system. What another module lacks there is an error where it is used.
+// typeErrors returns the errors in packages of a module and in their tests on a system, sorted. What another module lacks there is an error where it is used.
 func typeErrors(t *testing.T, module string, s system, patterns ...string) []string {
 	t.Helper()
 	dir, err := filepath.Abs(module)
@@ -68,6 +69,7 @@ func typeErrors(t *testing.T, module string, s system, patterns ...string) []str
 		Context: t.Context(),
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
 			packages.NeedTypes | packages.NeedSyntax,
+		Tests:     true,
 		Dir:       dir,
 		Env:       append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOOS="+s.name, "GOARCH="+s.architecture),
 		ParseFile: bodiesOf(dir),
@@ -75,12 +77,16 @@ func typeErrors(t *testing.T, module string, s system, patterns ...string) []str
 	require.NoError(t, err)
 	var errs []string
 	for _, p := range loaded {
+		if strings.HasSuffix(p.ID, ".test") {
+			continue // the main of the tests, which the go command writes
+		}
 		for _, e := range p.Errors {
 			errs = append(errs, e.Error())
 		}
 	}
 	require.NotEmpty(t, loaded)
-	return errs
+	slices.Sort(errs)
+	return slices.Compact(errs) // a package and its variant for tests have the same
 }
 
 // bodiesOf returns a parser that keeps the bodies of functions only in the files of a folder.

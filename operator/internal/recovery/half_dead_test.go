@@ -1,3 +1,5 @@
+//go:build linux
+
 package recovery_test
 
 import (

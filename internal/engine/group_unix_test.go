@@ -1,0 +1,7 @@
+//go:build unix
+
+package engine_test
+
+import "syscall"
+
+func processGroup() int { return syscall.Getpgrp() }
