@@ -18,6 +18,8 @@ func newRootCommand() *cobra.Command {
 	bindDirectory(command)
 	bindColor(command)
 	command.AddCommand(
+		newExampleCommand(),
+		newManualsCommand(),
 		newValidateCommand(),
 		newPreflightCommand(),
 		newRoleCommand(),

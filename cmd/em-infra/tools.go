@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -88,8 +89,10 @@ func (f *toolsFlags) install(ctx context.Context, progress io.Writer) ([]toolcha
 func newToolsListCommand() *cobra.Command {
 	var flags toolsFlags
 	command := &cobra.Command{
-		Use:     "list",
-		Short:   "Show each tool: version, origin, path",
+		Use:   "list",
+		Short: "Show each tool: version, origin, path",
+		Long: `Show each tool: its version, where it is from, and its path. Below them are the programs that people use beside em-infra, which needs
+none of them: kubectl, talosctl, sops and age, with the versions that fit, and which of them are not on PATH.`,
 		Example: "  em-infra tools list\n  em-infra tools list --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -104,7 +107,7 @@ func newToolsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return flags.print(command.OutOrStdout(), slices.Concat(tools, others))
+			return flags.print(command.OutOrStdout(), slices.Concat(tools, others, toolchain.Clients()))
 		},
 	}
 	bindOutput(command, &flags.output)
@@ -122,9 +125,15 @@ func (f *toolsFlags) print(out io.Writer, tools []toolchain.Tool) error {
 func printTools(out io.Writer, tools []toolchain.Tool) error {
 	table := terminal.Table{Header: []string{"NAME", "VERSION", "ORIGIN", "PATH"}}
 	missing := false
+	var lacking []string // of the clients
 	for _, tool := range tools {
 		path := tool.Path
-		if !tool.Installed {
+		switch {
+		case tool.Installed:
+		case tool.Kind == toolchain.Client:
+			path = "not on PATH"
+			lacking = append(lacking, tool.Name)
+		default:
 			path = "not installed"
 			missing = missing || !slices.Contains(toolchain.OnRequest(), tool.Name)
 		}
@@ -138,6 +147,9 @@ func printTools(out io.Writer, tools []toolchain.Tool) error {
 			fmt.Fprintf(out, "%s is not the official one: %s\n", tool.Name, tool.Reason)
 		}
 	}
+	if len(lacking) > 0 {
+		fmt.Fprintf(out, "not on PATH: %s; `mise install` in a clone installs those in mise.toml (https://mise.jdx.dev)\n", strings.Join(lacking, ", "))
+	}
 	if missing {
 		_, err := fmt.Fprintln(out, "next: em-infra tools install")
 		return err
@@ -146,6 +158,9 @@ func printTools(out io.Writer, tools []toolchain.Tool) error {
 }
 
 func originText(tool toolchain.Tool) string {
+	if tool.Kind == toolchain.Client {
+		return "yours"
+	}
 	if tool.From != "" {
 		return "built from " + tool.From
 	}

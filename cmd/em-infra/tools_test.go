@@ -41,6 +41,23 @@ controlplane-1.36  v1.36.2  built from k8s.io/kubernetes v1.36.2  not installed
 `, out.String())
 }
 
+// TestPrintClients: what em-infra does not need is named when it is missing, and nothing else is to be done.
+func TestPrintClients(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, printTools(&out, []toolchain.Tool{
+		{Name: "kubectl", Kind: toolchain.Client, Version: "v1.35.4", Path: "/usr/bin/kubectl", Installed: true},
+		{Name: "sops", Kind: toolchain.Client, Version: "v3.10.2"},
+		{Name: "age", Kind: toolchain.Client, Version: "v1.2.1"},
+	}))
+	require.Equal(t, `NAME     VERSION  ORIGIN  PATH
+kubectl  v1.35.4  yours   /usr/bin/kubectl
+sops     v3.10.2  yours   not on PATH
+age      v1.2.1   yours   not on PATH
+not on PATH: sops, age; `+"`mise install`"+` in a clone installs those in mise.toml (https://mise.jdx.dev)
+`, out.String())
+}
+
 func TestToolsRefuseAKubernetesThatCannotBeBuilt(t *testing.T) {
 	t.Parallel()
 	command := newToolsCommand()
@@ -61,7 +78,7 @@ func TestToolsListAsJSON(t *testing.T) {
 		require.Regexp(t, `^v\d+\.\d+\.\d+$`, tool.Version)
 		names = append(names, tool.Name)
 	}
-	require.Equal(t, []string{"pulumi", "proxmoxve", "talos", "command", "kubernetes", "language-go", "controlplane", "kwok", "controlplane-1.36"}, names)
+	require.Equal(t, []string{"pulumi", "proxmoxve", "talos", "command", "kubernetes", "language-go", "controlplane", "kwok", "controlplane-1.36", "kubectl", "talosctl", "sops", "age"}, names)
 	require.Equal(t, toolchain.StandIn, tools[3].Origin)
 }
 

@@ -52,7 +52,7 @@ func (in *installer) present(ctx context.Context, w *wanted) Tool {
 	if tool, ok := official(ctx, w); ok {
 		return tool
 	}
-	if tool, ok := in.entry(w, w.key); ok {
+	if tool, ok := in.built(w); ok {
 		return tool
 	}
 	return Tool{Name: w.name, Kind: w.kind, Version: w.version, Origin: w.origin(), From: w.from}

@@ -14,11 +14,12 @@ type Seams struct {
 	Environ   func() []string
 	FreeSpace func(dir string) (int64, error)
 	Probe     func(ctx context.Context, host string) error
+	Linked    func() map[string]string
 }
 
 // With returns the options with the machine's answers replaced.
 func (o Options) With(s Seams) Options {
-	o.seams = seams{lookPath: s.LookPath, environ: s.Environ, freeSpace: s.FreeSpace, probe: s.Probe}
+	o.seams = seams{lookPath: s.LookPath, environ: s.Environ, freeSpace: s.FreeSpace, probe: s.Probe, linked: s.Linked}
 	return o
 }
 
@@ -79,3 +80,8 @@ var (
 	Size     = size
 	Find     = findSource
 )
+
+// ExecutableOn returns the name of the file of a tool on a system.
+func ExecutableOn(system string, name string, kind Kind) string {
+	return spec{name: name, kind: kind}.executableOn(system)
+}

@@ -12,6 +12,9 @@ import (
 
 // get gets the missing tools: official plugins from reachable servers, all others from Go modules.
 func (in *installer) get(ctx context.Context, missing []*wanted) error {
+	if err := in.checkOfficial(missing); err != nil {
+		return err
+	}
 	reachable := in.reachable(ctx, missing)
 	if len(reachable) > 0 {
 		// The CLI installs the plugins, so it comes first.
@@ -42,6 +45,9 @@ func (in *installer) build(ctx context.Context, tools []*wanted) error {
 	todo := slices.DeleteFunc(slices.Clone(tools), func(w *wanted) bool { return in.present(ctx, w).Installed })
 	if len(todo) == 0 {
 		return nil
+	}
+	if in.source == "" {
+		return noBuild(todo)
 	}
 	for _, w := range todo {
 		if w.kind == CLI && !fits(w.version, in.sdk) {

@@ -83,15 +83,22 @@ func (g goCommand) build(ctx context.Context, w *wanted, module, partial string,
 	return os.RemoveAll(work)
 }
 
-// executable returns the name of a tool's file.
-func (s spec) executable() string {
+// executable returns the name of a tool's file on this system.
+func (s spec) executable() string { return s.executableOn(runtime.GOOS) }
+
+// executableOn returns the name of a tool's file on a system, as Go names it. On Windows only files that end in .exe are run.
+func (s spec) executableOn(system string) string {
+	name := s.name
 	switch s.kind {
 	case Plugin:
-		return "pulumi-resource-" + s.name
+		name = "pulumi-resource-" + s.name
 	case LanguageHost:
-		return "pulumi-" + s.name
+		name = "pulumi-" + s.name
 	}
-	return s.name
+	if system == "windows" {
+		name += ".exe"
+	}
+	return name
 }
 
 // downloading starts the lines in which the go command names a module that it downloads.

@@ -19,7 +19,7 @@ type wanted struct {
 	spec
 	version string // with the v
 	from    string // the Go module with version of a build; empty for a stand-in
-	key     string // names the cache entry of a build: the version and a hash of its inputs
+	key     string // names the cache entry of a build: the version and a hash of its inputs; empty without a checkout
 	reason  string // why it is not the official one, if that was tried
 }
 
@@ -31,6 +31,9 @@ func want(s spec, source string, v versions) (wanted, error) {
 		if w.version, err = v.sdk(s.sdk); err != nil {
 			return wanted{}, err
 		}
+	}
+	if source == "" {
+		return w, nil
 	}
 	if s.upstream != "" {
 		version, err := v.upstream(filepath.Join(s.module, cmp.Or(s.modFile, "go.mod")), s.upstream)

@@ -14,6 +14,7 @@ type seams struct {
 	environ   func() []string
 	freeSpace func(dir string) (int64, error)
 	probe     func(ctx context.Context, host string) error
+	linked    func() map[string]string // the versions of the modules that the program links
 }
 
 func (s seams) orReal() seams {
@@ -28,6 +29,9 @@ func (s seams) orReal() seams {
 	}
 	if s.probe == nil {
 		s.probe = probe
+	}
+	if s.linked == nil {
+		s.linked = linked
 	}
 	return s
 }

@@ -15,7 +15,7 @@ import (
 // module is this project's Go module. The modules under tools/ are separate.
 const module = "github.com/em-infra/em-infra"
 
-// ErrNoSource means that the sources of the tools were not found.
+// ErrNoSource means that a folder is no checkout with the sources of the tools.
 var ErrNoSource = errors.New("no em-infra checkout found, and the tools are built from its folder tools: " +
 	"run this in a clone of the repository, or set Options.Source to one")
 

@@ -16,6 +16,8 @@ const (
 	LanguageHost Kind = "language"
 	// Lab is a program that only the lab runs: it is installed for rehearsals only.
 	Lab Kind = "lab"
+	// Client is a program that people use beside em-infra. It is never installed here.
+	Client Kind = "client"
 )
 
 // Origin is the origin of a tool.
@@ -34,8 +36,8 @@ const (
 // Tool is the CLI, a plugin, or a program of the lab.
 type Tool struct {
 	Name    string `json:"name"`    // pulumi, NAME of pulumi-resource-NAME, NAME of pulumi-NAME, or the name of the program
-	Kind    Kind   `json:"kind"`    // cli, plugin, language or lab
-	Version string `json:"version"` // with the v, as Pulumi names folders
+	Kind    Kind   `json:"kind"`    // cli, plugin, language, lab or client
+	Version string `json:"version"` // with the v, as Pulumi names folders; of a client the one that fits
 	// Origin is the origin of the installed tool; if it is not installed, of the tool that a build would create.
 	Origin Origin `json:"origin"`
 	// From is the Go module of the code, with its version. Empty unless the origin is Built.

@@ -9,6 +9,7 @@ package toolchain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,7 +18,8 @@ import (
 // Options are the sources and places of the tools. The zero value is the ordinary case.
 type Options struct {
 	// Source is the root of an em-infra checkout. Default: the checkout of the working directory, else the module's folder
-	// according to the go command if the program embeds em-infra.
+	// according to the go command if the program embeds em-infra, else none: then nothing is built, and the tools are official ones or
+	// builds that the cache already contains.
 	Source string
 	// CacheDir is the folder of the cache. Default: DefaultCacheDir(Source).
 	CacheDir string
@@ -38,7 +40,7 @@ type Options struct {
 }
 
 // Install returns the tools, and gets those that are missing or damaged in the cache. Errors are ErrNoSource, ErrNoGo,
-// ErrNoSpace, a BuildError, or the context's.
+// ErrNoBuild, ErrNoSpace, a BuildError, or the context's.
 func Install(ctx context.Context, opts Options) (*Installed, error) {
 	in, err := newInstaller(ctx, opts)
 	if err != nil {
@@ -84,7 +86,7 @@ func List(ctx context.Context, opts Options) ([]Tool, error) {
 
 // installer is one call of Install or List: the options with their defaults, and the tools with their versions.
 type installer struct {
-	source   string
+	source   string // empty without a checkout: then nothing is built
 	cache    string
 	sdk      string // version of the Pulumi SDK that the CLI must fit
 	retry    bool
@@ -95,7 +97,7 @@ type installer struct {
 
 func newInstaller(ctx context.Context, opts Options) (*installer, error) {
 	source, err := findSource(ctx, opts.Source)
-	if err != nil {
+	if err != nil && (opts.Source != "" || !errors.Is(err, ErrNoSource)) {
 		return nil, err
 	}
 	cache := opts.CacheDir
@@ -106,7 +108,7 @@ func newInstaller(ctx context.Context, opts Options) (*installer, error) {
 		source: source, cache: cache, retry: opts.Retry,
 		progress: newProgress(opts.Progress), seams: opts.seams.orReal(),
 	}
-	versions, err := readVersions(source)
+	versions, err := readVersions(source, in.seams.linked())
 	if err != nil {
 		return nil, err
 	}

@@ -92,3 +92,19 @@ func TestSourceOfAnEmbeddingProgram(t *testing.T) {
 	_, err = toolchain.Find(t.Context(), "")
 	require.ErrorIs(t, err, toolchain.ErrNoSource)
 }
+
+func TestExecutables(t *testing.T) {
+	t.Parallel()
+	for want, of := range map[string]struct {
+		system, name string
+		kind         toolchain.Kind
+	}{
+		"pulumi":                    {"linux", "pulumi", toolchain.CLI},
+		"pulumi-resource-talos":     {"darwin", "talos", toolchain.Plugin},
+		"pulumi.exe":                {"windows", "pulumi", toolchain.CLI},
+		"pulumi-resource-talos.exe": {"windows", "talos", toolchain.Plugin},
+		"pulumi-language-go.exe":    {"windows", "language-go", toolchain.LanguageHost},
+	} {
+		require.Equal(t, want, toolchain.ExecutableOn(of.system, of.name, of.kind))
+	}
+}

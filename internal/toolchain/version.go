@@ -20,22 +20,31 @@ type versions struct {
 }
 
 // readVersions reads the running program's build information and the go.mod of the checkout. The former wins: the linked SDK
-// requests a plugin of its version from the engine. A program that links no SDK has only the latter.
-func readVersions(source string) (versions, error) {
-	root, err := requirements(filepath.Join(source, "go.mod"))
-	if err != nil {
-		return versions{}, err
+// requests a plugin of its version from the engine. A program that links no SDK has only the latter, one without a checkout only the
+// former.
+func readVersions(source string, linked map[string]string) (versions, error) {
+	var root map[string]string
+	if source != "" {
+		var err error
+		if root, err = requirements(filepath.Join(source, "go.mod")); err != nil {
+			return versions{}, err
+		}
 	}
-	v := versions{linked: map[string]string{}, root: root, source: source}
+	return versions{linked: linked, root: root, source: source}, nil
+}
+
+// linked returns the versions of the modules in the build information of this program.
+func linked() map[string]string {
+	found := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
 			if module.Replace != nil {
 				module = module.Replace
 			}
-			v.linked[module.Path] = module.Version
+			found[module.Path] = module.Version
 		}
 	}
-	return v, nil
+	return found
 }
 
 // sdk returns the version of an SDK, with the v.
@@ -44,6 +53,9 @@ func (v versions) sdk(module string) (string, error) {
 		if version := known[module]; semver.IsValid(version) {
 			return version, nil
 		}
+	}
+	if v.source == "" {
+		return "", fmt.Errorf("this program links no %s, so the version of its plugin is not known: run it in a clone of em-infra", module)
 	}
 	return "", fmt.Errorf("%s requires no %s, so the version of its plugin is not known", v.source, module)
 }
