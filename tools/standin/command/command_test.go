@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -164,6 +165,7 @@ func TestCancelKillsTheWholeProcessGroup(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, <-failed, "signal: killed: running ")
 	require.Eventually(t, func() bool {
-		return syscall.Kill(child, 0) == syscall.ESRCH
+		process, err := os.FindProcess(child)
+		return err == nil && errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 	}, 10*time.Second, 5*time.Millisecond, "the command's child is still there")
 }
