@@ -77,7 +77,11 @@ func (p *controlPlane) startServer(ctx context.Context, group *errgroup.Group, w
 	if err != nil {
 		return nil, err
 	}
-	direct := rest.CopyConfig(p.rest)
+	own, err := p.accessWith(wanted.keys)
+	if err != nil {
+		return nil, err
+	}
+	direct := rest.CopyConfig(own.rest)
 	direct.Host = "https://" + local(port).String()
 	client, err := kubernetes.NewForConfig(direct)
 	if err != nil {

@@ -52,7 +52,12 @@ func (p *controlPlane) clientComponents(wanted lineup) ([]component, error) {
 		}
 		all = append(all, p.named("kube-scheduler", *i, args))
 	}
-	return append(all, component{name: "kwok", path: p.config.Tools.Kwok, args: kwokArguments(p.folder)}), nil
+	keys := p.currentKeys()
+	kwok := component{name: "kwok", path: p.config.Tools.Kwok, args: kwokArguments(p.folderOf(keys))}
+	if keys != p.keys {
+		kwok.name += "-" + keys
+	}
+	return append(all, kwok), nil
 }
 
 // restartPause is the first pause of a kubelet before it starts a container again that has ended (kubernetes v1.35, pkg/kubelet/kubelet.go,

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
@@ -47,9 +46,8 @@ type controlPlane struct {
 	others  []keySet            // that are not those of the start
 	names   secrets.CertSANSpec // in the API servers' certificates
 
-	// The fields below are valid once the API is ready.
-	admin *kubernetes.Clientset
-	rest  *rest.Config // of admin
+	accessLock sync.Mutex
+	accesses   map[string]access // by the keys
 
 	accountsLock chan struct{} // has an item while a control plane serves the accounts for the Talos API
 }
@@ -59,7 +57,7 @@ type ports struct{ etcdClient, etcdPeer uint16 }
 
 func newControlPlane(dir string, config Config, nodes []talos.KubernetesNode) *controlPlane {
 	return &controlPlane{
-		folder: folder(dir), config: config, nodes: nodes, keys: fingerprint(nodes[0].Config), changed: make(chan struct{}, 1), accountsLock: make(chan struct{}, 1), prepared: make(chan struct{}),
+		folder: folder(dir), config: config, nodes: nodes, keys: fingerprint(nodes[0].Config), accesses: map[string]access{}, changed: make(chan struct{}, 1), accountsLock: make(chan struct{}, 1), prepared: make(chan struct{}),
 	}
 }
 
@@ -118,11 +116,7 @@ func (p *controlPlane) prepare() error {
 	if err := p.folder.writeKubeconfigs(cfg, p.api()); err != nil {
 		return err
 	}
-	p.rest, err = clientcmd.BuildConfigFromFlags("", p.folder.secret("admin.kubeconfig"))
-	if err != nil {
-		return err
-	}
-	p.admin, err = newClient(p.rest)
+	_, err = p.accessWith(p.keys)
 	return err
 }
 
@@ -144,7 +138,7 @@ func (p *controlPlane) renew(nodes []talos.KubernetesNode) error {
 	if reflect.DeepEqual(names, p.names) {
 		return nil
 	}
-	errs := []error{p.folder.writeServingCertificate(nodes[0].Config, names)}
+	errs := []error{p.folder.writeServingCertificate(p.nodes[0].Config, names)}
 	for _, other := range p.others {
 		errs = append(errs, other.folder.writeServingCertificate(other.config, names))
 	}

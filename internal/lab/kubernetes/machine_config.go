@@ -22,7 +22,11 @@ import (
 func (k *kubelet) applyMachineConfig(ctx context.Context) error {
 	var client kubernetes.Interface = k.client
 	if k.node.Config.Machine().Type().IsControlPlane() {
-		client = k.plane.admin
+		own, err := k.plane.current()
+		if err != nil {
+			return err
+		}
+		client = own.admin
 	}
 	node, err := client.CoreV1().Nodes().Get(ctx, k.node.Hostname, metav1.GetOptions{})
 	if err != nil {

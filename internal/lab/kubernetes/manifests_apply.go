@@ -82,11 +82,15 @@ func (p *controlPlane) makeManifests(ctx context.Context, node talos.KubernetesN
 	if err != nil {
 		return err
 	}
-	client, err := dynamic.NewForConfig(p.rest)
+	own, err := p.current()
 	if err != nil {
 		return err
 	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(p.admin.Discovery()))
+	client, err := dynamic.NewForConfig(own.rest)
+	if err != nil {
+		return err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(own.admin.Discovery()))
 	var errs []error
 	for _, object := range objects {
 		if err := makeObject(ctx, client, mapper, object); err != nil {

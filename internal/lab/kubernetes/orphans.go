@@ -20,7 +20,11 @@ const orphanTimeout = 5 * time.Second
 func (p *controlPlane) orphan(ctx context.Context, running []string) error {
 	ctx, cancel := context.WithTimeout(ctx, orphanTimeout)
 	defer cancel()
-	nodes, err := p.admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: nodeSelector})
+	own, err := p.current()
+	if err != nil {
+		return err
+	}
+	nodes, err := own.admin.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: nodeSelector})
 	if err != nil {
 		return fmt.Errorf("list the Nodes: %w", err)
 	}
@@ -30,7 +34,7 @@ func (p *controlPlane) orphan(ctx context.Context, running []string) error {
 			continue
 		}
 		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, kubeletLabel)
-		_, err := p.admin.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		_, err := own.admin.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}

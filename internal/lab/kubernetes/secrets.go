@@ -146,7 +146,7 @@ func kubeconfigFor(cfg config.Provider, api netip.AddrPort, name, organization s
 // kubeletClient returns the client configuration of a kubelet, with the certificate that a real kubelet gets for its
 // bootstrap token.
 func (p *controlPlane) kubeletClient(hostname string) (*rest.Config, error) {
-	text, err := kubeconfigFor(p.nodes[0].Config, p.api(), "system:node:"+hostname, "system:nodes")
+	text, err := kubeconfigFor(p.currentConfig(), p.api(), "system:node:"+hostname, "system:nodes")
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/poll"
@@ -46,10 +47,13 @@ var accountsResource = schema.GroupVersionResource{
 // talosAccounts are the accounts of pods for the Talos API: for each one Talos makes a Secret with a talosconfig (talos v1.12.4,
 // internal/app/machined/pkg/controllers/kubeaccess/serviceaccount/crd_controller.go).
 type talosAccounts struct {
-	plane    *controlPlane
+	plane  *controlPlane
+	access machineconfig.KubernetesTalosAPIAccess
+	node   talos.KubernetesNode
+
+	// The fields below are those of one round.
 	accounts dynamic.NamespaceableResourceInterface
-	access   machineconfig.KubernetesTalosAPIAccess
-	node     talos.KubernetesNode
+	admin    kubernetes.Interface
 }
 
 // serveTalosAccounts makes the Secrets of the accounts until ctx ends, if the machine configuration allows any. One control plane at a
@@ -65,12 +69,7 @@ func (p *controlPlane) serveTalosAccounts(ctx context.Context, node talos.Kubern
 	case <-ctx.Done():
 		return
 	}
-	client, err := dynamic.NewForConfig(p.rest)
-	if err != nil {
-		report(fmt.Errorf("accounts for the Talos API: %w", err))
-		return
-	}
-	served, reported := talosAccounts{p, client.Resource(accountsResource), access, node}, ""
+	served, reported := talosAccounts{plane: p, access: access, node: node}, ""
 	_ = poll.Until(ctx, accountsInterval, func(ctx context.Context) (bool, error) {
 		if err := served.syncAll(ctx); err != nil && ctx.Err() == nil && err.Error() != reported {
 			reported = err.Error()
@@ -81,6 +80,15 @@ func (p *controlPlane) serveTalosAccounts(ctx context.Context, node talos.Kubern
 }
 
 func (a talosAccounts) syncAll(ctx context.Context) error {
+	own, err := a.plane.current()
+	if err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(own.rest)
+	if err != nil {
+		return err
+	}
+	a.accounts, a.admin = client.Resource(accountsResource), own.admin
 	all, err := a.accounts.List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil // their definition is not there yet
@@ -98,7 +106,7 @@ func (a talosAccounts) syncAll(ctx context.Context) error {
 // sync makes the Secret of an account, or writes into its status why there is none (syncHandler).
 func (a talosAccounts) sync(ctx context.Context, account *unstructured.Unstructured) error {
 	namespace, name := account.GetNamespace(), account.GetName()
-	kept := a.plane.admin.CoreV1().Secrets(namespace)
+	kept := a.admin.CoreV1().Secrets(namespace)
 	secret, err := kept.Get(ctx, name, metav1.GetOptions{})
 	absent := apierrors.IsNotFound(err)
 	if err != nil && !absent {

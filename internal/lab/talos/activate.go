@@ -23,9 +23,13 @@ func (s *system) activate(cfg config.Provider) error {
 	serving := s.keys != nil
 	s.mu.Unlock()
 
-	started := s.versionOf(newKubeletSpec())
+	started := s.kubeletInputs()
 
 	s.announce(cfg, n)
+
+	if s.trustd() != nil { // it reads its authorities for each request (internal/app/trustd/internal/reg)
+		s.joinTrust(authorityOf(cfg))
+	}
 
 	if serving { // names, addresses or authorities of the API may have changed
 		s.inBackground(func(ctx context.Context) error { return s.reissue(ctx, cfg) })
@@ -38,7 +42,7 @@ func (s *system) activate(cfg config.Provider) error {
 	if serving { // inputs of the kubelet and the static pods may have changed
 		s.tellKubernetes()
 
-		if s.versionOf(newKubeletSpec()) != started {
+		if s.kubeletInputs() != started {
 			s.inBackground(s.restartKubelet)
 		}
 	}

@@ -3,10 +3,14 @@ package talos
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"slices"
 
+	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/argsbuilder"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+	"github.com/siderolabs/talos/pkg/machinery/resources/secrets"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
@@ -38,12 +42,58 @@ func (s *system) publishKubeletSpec(cfg config.Provider, n nodeNetwork) error {
 		return fmt.Errorf("arguments of the kubelet: %w", err)
 	}
 
+	if err := s.publishKubeletSecrets(cfg); err != nil {
+		return err
+	}
+
 	return put(s, newKubeletSpec(), func(r *k8s.KubeletSpec) {
 		*r.TypedSpec() = k8s.KubeletSpecSpec{
 			Image: own.Image(), Args: args.Args(), ExtraMounts: own.ExtraMounts(), ExpectedNodename: n.hostname,
 			Config: own.ExtraConfig(), CredentialProviderConfig: own.CredentialProviderConfig(),
 		}
 	})
+}
+
+// publishKubeletSecrets publishes the CAs that the kubelet accepts and the token with which it joins (secrets/kubelet.go). Talos restarts
+// the kubelet when they change, too.
+func (s *system) publishKubeletSecrets(cfg config.Provider) error {
+	cluster := cfg.Cluster()
+
+	endpoint, err := kubeletEndpoint(cfg)
+	if err != nil {
+		return err
+	}
+
+	return put(s, newKubeletSecrets(), func(r *secrets.Kubelet) {
+		accepted := slices.Clone(cluster.AcceptedCAs())
+		if issuing := cluster.IssuingCA(); issuing != nil {
+			accepted = append([]*x509.PEMEncodedCertificate{{Crt: issuing.Crt}}, accepted...)
+		}
+
+		*r.TypedSpec() = secrets.KubeletSpec{
+			Endpoint: endpoint, AcceptedCAs: accepted,
+			BootstrapTokenID: cluster.Token().ID(), BootstrapTokenSecret: cluster.Token().Secret(),
+		}
+	})
+}
+
+// kubeletEndpoint returns where the kubelet looks for the Kubernetes API (secrets/kubelet.go).
+func kubeletEndpoint(cfg config.Provider) (*url.URL, error) {
+	switch prism := cfg.Machine().Features().KubePrism(); {
+	case prism.Enabled():
+		return url.Parse(fmt.Sprintf("https://127.0.0.1:%d", prism.Port()))
+	case cfg.Machine().Type().IsControlPlane():
+		return url.Parse(fmt.Sprintf("https://localhost:%d", cfg.Cluster().LocalAPIServerPort()))
+	default:
+		return cfg.Cluster().Endpoint(), nil
+	}
+}
+
+func newKubeletSecrets() *secrets.Kubelet { return secrets.NewKubelet(secrets.KubeletID) }
+
+// kubeletInputs returns the versions of what the kubelet is started with.
+func (s *system) kubeletInputs() [2]string {
+	return [2]string{s.versionOf(newKubeletSpec()), s.versionOf(newKubeletSecrets())}
 }
 
 func newKubeletSpec() *k8s.KubeletSpec { return k8s.NewKubeletSpec(k8s.NamespaceName, k8s.KubeletID) }

@@ -104,9 +104,14 @@ func (s *system) reissue(ctx context.Context, cfg config.Provider) error {
 	}
 
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	keys, front := s.keys, s.front
+	s.mu.Unlock()
 
-	s.keys.current.Store(certificates)
+	former := keys.current.Swap(certificates)
+
+	if server, serves := front.(*apid.Server); serves && !former.accepted.Equal(certificates.accepted) {
+		return server.Renew(keys.forwardConfig())
+	}
 
 	return nil
 }

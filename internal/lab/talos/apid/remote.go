@@ -62,12 +62,30 @@ func (r *remotes) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
+	return r.flush()
+}
+
+// flush closes all connections. The caller holds the lock.
+func (r *remotes) flush() error {
 	var errs []error
 	for _, node := range r.nodes {
 		errs = append(errs, node.conn.Close())
 	}
 
+	r.nodes = map[string]*remote{}
+
 	return errors.Join(errs...)
+}
+
+// renew closes all connections, so that those to come trust other authorities (internal/app/apid/pkg/backend, Flush). Calls on them
+// end.
+func (r *remotes) renew(config *tls.Config) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.tls = config
+
+	return r.flush()
 }
 
 // address adds the port of the Talos API to a target, which may be a hostname.

@@ -70,6 +70,15 @@ func Serve(o Options) (*Server, error) {
 	return s, nil
 }
 
+// Renew makes calls to other nodes use another TLS configuration; nothing on a worker, which does not forward.
+func (s *Server) Renew(forward *tls.Config) error {
+	if s.remotes == nil {
+		return nil
+	}
+
+	return s.remotes.renew(forward)
+}
+
 // register makes the factory leave all methods to the proxy.
 type register struct{}
 
