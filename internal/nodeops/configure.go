@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"time"
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -12,14 +12,15 @@ import (
 	machineconfig "github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"google.golang.org/grpc/codes"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Patch changes the machine configuration that a node runs, without a reboot; the rest of it stays as it is. A node that has
-// it already is not asked to apply it. The calls are those of [Ask].
-func Patch(ctx context.Context, api *client.Client, change func(*v1alpha1.Config)) (isChanged bool, err error) {
+// it already is not asked to apply it, which isAsked reports. The calls are those of [Ask].
+func Patch(ctx context.Context, api *client.Client, change func(*v1alpha1.Config)) (isAsked bool, err error) {
 	running, err := RunningConfiguration(ctx, api)
 	if err != nil {
 		return false, err
@@ -31,31 +32,40 @@ func Patch(ctx context.Context, api *client.Client, change func(*v1alpha1.Config
 	_, err = api.ApplyConfiguration(ctx, &machineapi.ApplyConfigurationRequest{
 		Data: wanted, Mode: machineapi.ApplyConfigurationRequest_NO_REBOOT,
 	})
-	return err == nil, err
+	return true, err
 }
 
 // Configure is [Patch] for a node, and returns when the node runs with the changed configuration: it accepts one before it uses it.
 // The error is one clause about the node, without its name.
 func (h Health) Configure(ctx context.Context, node rolling.Node, change func(*v1alpha1.Config)) (isChanged bool, err error) {
 	address := node.Address.String()
-	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
-		isChanged, err = Patch(ctx, api, change)
-		return err
+	if isChanged, err = h.patch(ctx, address, change); err != nil || !isChanged {
+		return isChanged, err
+	}
+	return true, untilHolds(ctx, func(ctx context.Context) error {
+		return h.ask(ctx, address, func(ctx context.Context, api *client.Client) error { return runsWith(ctx, api, change) })
 	})
-	if err != nil || !isChanged {
-		return false, err
-	}
-	last := errors.New("it has not taken its new configuration yet")
-	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
-		err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) error { return runsWith(ctx, api, change) })
-		if err != nil && ctx.Err() == nil {
-			last = err
-		}
-		return err == nil, nil
-	}) != nil {
-		return true, fmt.Errorf("%w (%w)", last, context.Cause(ctx))
-	}
-	return true, nil
+}
+
+// cutTimeout is how long a call is repeated that is cut off, as in Talos' own rotate-ca (talos v1.12.0, pkg/rotate/pki/internal/helpers).
+const cutTimeout = 10 * time.Second
+
+// patch repeats calls that are cut off: with another CA, apid closes its connections (internal/app/apid/pkg/backend, Flush).
+func (h Health) patch(ctx context.Context, address string, change func(*v1alpha1.Config)) (isChanged bool, err error) {
+	limited, cancel := context.WithTimeout(ctx, cutTimeout)
+	defer cancel()
+	_ = poll.Until(limited, pollInterval, func(context.Context) (bool, error) { // the result of the last call is returned
+		isCut := false
+		err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
+			isAsked, err := Patch(ctx, api, change)
+			isChanged = isChanged || isAsked
+			code := client.StatusCode(err)
+			isCut = code == codes.Unavailable || code == codes.Canceled
+			return err
+		})
+		return !isCut, nil
+	})
+	return isChanged, err
 }
 
 func runsWith(ctx context.Context, api *client.Client, change func(*v1alpha1.Config)) error {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
+	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -54,7 +55,7 @@ func Configurations(node string, want, have []byte) ([]Difference, error) {
 // configuration is a parsed machine configuration.
 type configuration struct {
 	values map[string]string // the leaves by their paths, without secrets
-	whole  []byte            // in Talos' own format
+	whole  []byte            // in Talos' own format, however it was written
 }
 
 var errNoConfiguration = errors.New("cannot be read")
@@ -64,7 +65,7 @@ func readConfiguration(text []byte) (configuration, error) {
 	if err != nil {
 		return configuration{}, errNoConfiguration
 	}
-	whole, err := config.Bytes()
+	whole, err := config.EncodeBytes(encoder.WithComments(encoder.CommentsDisabled)) // its Bytes are the text that it was read from
 	if err != nil {
 		return configuration{}, errNoConfiguration
 	}

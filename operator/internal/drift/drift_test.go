@@ -59,6 +59,7 @@ func TestConfigurations(t *testing.T) {
 		drift      []drift.Difference
 	}{
 		{name: "the same", want: configuration(t, ours), have: configuration(t, ours)},
+		{name: "the same, written in another way", want: configuration(t, ours), have: append([]byte("# with a comment\n"), configuration(t, ours)...)},
 		{
 			name: "a value, one that is absent, one too many",
 			want: configuration(t, ours, "machine: {sysctls: {vm.max_map_count: 262144, net.core.somaxconn: 1024}}"),
