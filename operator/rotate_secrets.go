@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/operator/internal/rotation"
 )
@@ -16,6 +18,8 @@ type secretsRotation struct {
 	what string
 	// purpose completes "type the name of the stack to …".
 	purpose string
+	// cost is what it costs the cluster, for a person. Default: empty, nothing stops or restarts.
+	cost string
 	// steps in their order. Each can be repeated.
 	steps []rotationStep
 	// renew returns the new secrets for those in the state.
@@ -58,7 +62,7 @@ type secretsRun struct {
 
 // rotateSecrets carries out a rotation, after consent, or goes on with the one that was begun.
 func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation) error {
-	s, err := o.begin(ctx, needs{consent: wanted.purpose, rotates: wanted.what})
+	s, err := o.begin(ctx, needs{consent: wanted.purpose, rotates: wanted.what, hostMayBeAway: true})
 	if err != nil {
 		return err
 	}
@@ -110,6 +114,12 @@ func (r *secretsRun) prepare(ctx context.Context) error {
 	}
 	if _, err := r.secretsInState(ctx); err != nil {
 		return err
+	}
+	if err := r.checkNodes(ctx); err != nil {
+		return refused(err)
+	}
+	if r.cost != "" {
+		r.emit(Note{Text: r.cost})
 	}
 	if err := r.consent.ask(ctx); err != nil {
 		return err
@@ -201,4 +211,14 @@ func (s *session) checkNoRotation(ctx context.Context, allowed string) error {
 		return refused(s.place.CompleteError(fmt.Errorf("a rotation (%s) was begun and has not ended: run `em-infra rotate %s` again, which goes on from there", what, what)))
 	}
 	return nil
+}
+
+// authorityIn returns a CA of the machine secrets in a state, by its name there.
+func authorityIn(exported *engine.Exported, name string) (rotation.Pair, error) {
+	properties, err := state.MachineSecretsText(exported.Deployment)
+	if err != nil {
+		return rotation.Pair{}, err
+	}
+	at := "certs." + name
+	return rotation.Pair{Certificate: propertymap.Text(properties, at+".cert"), Key: propertymap.Text(properties, at+".key")}, nil
 }

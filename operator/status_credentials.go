@@ -37,6 +37,9 @@ func (s *session) listedCredentials(ctx context.Context, host pve.Reader, copies
 	return found, err
 }
 
+// caRotations are the commands that replace CAs, by the names of the CAs. The others cannot be replaced without an outage.
+var caRotations = map[string]string{"Talos": "rotate talos-ca", "Kubernetes": "rotate kubernetes-ca"}
+
 // authorities returns the CAs in the state; none if the cluster was never brought up.
 func (s *session) authorities(ctx context.Context) ([]status.Credential, error) {
 	exported, err := s.state.Seen(ctx)
@@ -54,7 +57,9 @@ func (s *session) authorities(ctx context.Context) ([]status.Credential, error) 
 	authorities, err := bundle.Authorities()
 	var found []status.Credential
 	for _, one := range authorities {
-		found = append(found, status.Credential{Kind: status.CredentialKind(one.Name + " CA"), Made: &one.Valid.From, Ends: &one.Valid.Until})
+		found = append(found, status.Credential{
+			Kind: status.CredentialKind(one.Name + " CA"), Made: &one.Valid.From, Ends: &one.Valid.Until, Rotation: caRotations[one.Name],
+		})
 	}
 	return found, err
 }

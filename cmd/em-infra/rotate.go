@@ -18,19 +18,24 @@ func newRotateCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rotate",
 		Short: "Replace a credential by a new one",
-		Long: `Replace a credential by a new one. Each command names its steps with --dry-run, goes on where it was killed when it is run again,
-and changes nothing in the cluster.`,
+		Long: `Replace a credential by a new one. Each command names its steps with --dry-run, and goes on where it was killed when it is run
+again.`,
 	}
-	command.AddCommand(newRotatePassphraseCommand(), newRotateTokenCommand())
+	command.AddCommand(newRotatePassphraseCommand(), newRotateTokenCommand(), newRotateTalosCACommand(), newRotateKubernetesCACommand())
 	return command
 }
 
 // printSteps prints what a rotation would do.
 func printSteps(out io.Writer, steps []string) error {
+	return printStepsAt(out, steps, "nothing in the cluster stops or restarts")
+}
+
+// printStepsAt prints what a rotation would do, and what that costs the cluster.
+func printStepsAt(out io.Writer, steps []string, cost string) error {
 	for i, step := range steps {
 		fmt.Fprintf(out, "%d. %s\n", i+1, asTyped(step))
 	}
-	_, err := fmt.Fprintln(out, "nothing in the cluster stops or restarts")
+	_, err := fmt.Fprintln(out, cost)
 	return err
 }
 

@@ -176,6 +176,7 @@ var fromSources = map[string][]string{
 	"kit-unfit":                  {"the cluster cannot be rebuilt from this recovery kit"},
 	"certificate-outlives-ca":    {"--ttl: the certificate would end on 2037-11-21, after its CA (2036-11-18): give a shorter time"},
 	"passphrase-cut-off":         {"a change of the passphrase was cut off: run `em-infra rotate passphrase --stack k3s-dev` again with the same new passphrase"},
+	"rotation-begun":             {"a rotation (talos-ca) was begun and has not ended: run `em-infra rotate talos-ca --stack k3s-dev` again, which goes on from there"},
 	"passphrase-neither":         {"neither the passphrase that is set nor the new one opens the state of stack k3s-dev: set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the present one"},
 	"backup-former-passphrase":   {"backup 2026-11-20T22-15-00-before-up-former-passphrase needs the passphrase from before it was changed: choose a newer one with --from; `em-infra state list --stack k3s-dev` shows them"},
 	"token-no-administrator":     {"the token may not manage tokens: set EM_INFRA_PROXMOX_ADMIN_TOKEN to one with User.Modify on /access/groups and Permissions.Modify on /, or replace the token by hand, see docs/security.md"},

@@ -45,6 +45,13 @@ var credentials = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "rotation-begun", speaker: program, source: "operator/rotate_secrets.go",
+		pattern: saying(`a rotation \((?P<what>\S+)\) was begun and has not ended`),
+		meaning: "em-infra rotate {what} was killed or failed: some nodes may have the new secrets and some the old ones",
+		do:      "run the same command again; it goes on from there with the same new secrets",
+		safe:    notTouched,
+	},
+	{
 		name: "backup-former-passphrase", speaker: program, source: "operator/state_restore.go",
 		pattern: saying(`backup (?P<name>\S+) needs the passphrase from before it was changed`),
 		meaning: "the backup {name} was made before the passphrase of the stack was changed, and the present one does not open it",
