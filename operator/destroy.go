@@ -25,7 +25,7 @@ type DestroyResult struct {
 
 // Destroy deletes everything that up created, after consent. The inventory and the backups of the state stay.
 func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*DestroyResult, error) {
-	s, err := o.begin(ctx, needs{refresh: !options.SkipRefresh, consent: "delete all of it"})
+	s, err := o.begin(ctx, needs{claims: true, refresh: !options.SkipRefresh, consent: "delete all of it"})
 	if err != nil {
 		return nil, err
 	}

@@ -151,6 +151,7 @@ func (r kitRestore) compare(name, path string) (same, there bool, err error) {
 // state imports the copy of the state in the kit, unless the stack has a state. It returns the number of its resources.
 func (r kitRestore) state(ctx context.Context) (int, error) {
 	s := r.session("")
+	defer s.recovery.Release(ctx)
 	tools, err := r.installTools(ctx)
 	if err != nil {
 		return 0, err

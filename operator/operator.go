@@ -49,6 +49,8 @@ type Options struct {
 	// Keep is the number of artifacts of each operation, and of backups of each kind, to keep; the oldest are deleted first. Default:
 	// 0, which means [DefaultKeep].
 	Keep int
+	// Wait is how long an operation that changes the stack waits for another run on it to end. Default: 0, it is refused at once.
+	Wait time.Duration
 	// Clock is the clock of the operations. Default: nil, the system's clock.
 	Clock Clock
 }

@@ -19,6 +19,7 @@ func (s *session) newRecovery() *recovering.Recovery {
 	r := &recovering.Recovery{
 		Workspace: s.workspace, State: s.state, Engine: recoveryEngine{s}, Host: s.hostThatTells, Nodes: nodes{},
 		Place: s.place, Now: s.clock.Now, Say: func(sentence string) { s.recovered(sentence) },
+		Turn: recovering.Turn{Limit: s.options.Wait, Tell: func(sentence string) { s.emit(Note{Text: sentence}) }},
 	}
 	if s.consent.needed() && s.consent.person != nil {
 		r.Ask = func(ctx context.Context, about, question, yes string) (bool, error) {

@@ -72,6 +72,8 @@ type needs struct {
 	hostMayBeAway bool
 	// refresh makes the engine read the host before it compares.
 	refresh bool
+	// claims takes the stack for this operation before its state is read, and waits for another run as long as [Options.Wait] says.
+	claims bool
 	// consent completes "type the name of the stack to …"; empty if no consent is needed.
 	consent string
 	// rotates is the rotation of machine secrets that may go on, as on the command line; empty for none.
@@ -121,22 +123,51 @@ func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.selectStack(ctx, tools, needed.newStack); err != nil {
+	if needed.claims {
+		if err := s.claim(ctx, tools); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.enter(ctx, tools, lab, needed); err != nil {
+		s.recovery.Release(ctx)
 		return nil, err
-	}
-	if err := s.checkNoRotation(ctx, needed.rotates); err != nil {
-		return nil, err
-	}
-	if err := s.configure(ctx, lab); err != nil {
-		return nil, err
-	}
-	if needed.hostMayBeAway {
-		return s, nil
-	}
-	if _, err := s.host.Reach(ctx); err != nil {
-		return nil, refused(s.place.CompleteError(err))
 	}
 	return s, nil
+}
+
+// enter opens the stack and reaches its host.
+func (s *session) enter(ctx context.Context, tools *toolchain.Installed, lab LabHost, needed needs) error {
+	if err := s.selectStack(ctx, tools, needed.newStack); err != nil {
+		return err
+	}
+	if err := s.checkNoRotation(ctx, needed.rotates); err != nil {
+		return err
+	}
+	if err := s.configure(ctx, lab); err != nil {
+		return err
+	}
+	if needed.hostMayBeAway {
+		return nil
+	}
+	if _, err := s.host.Reach(ctx); err != nil {
+		return refused(s.place.CompleteError(err))
+	}
+	return nil
+}
+
+// claim takes the stack, so that what is read of it from now on stays true. In a bucket that does not answer as the engine needs it, the
+// error is what is wrong there.
+func (s *session) claim(ctx context.Context, tools *toolchain.Installed) error {
+	var err error
+	if s.state.Command, err = cli(tools); err != nil {
+		return err
+	}
+	s.recovery.Turn.Offered = true
+	err = s.recovery.SettleProcesses(ctx)
+	if refusal := new(RefusedError); err == nil || errors.As(err, &refusal) {
+		return err
+	}
+	return s.selected(ctx, err)
 }
 
 // installTools installs the tool chain and prepares the stack's workspace.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -78,11 +77,11 @@ func (o *Operator) mendState(ctx context.Context) error {
 	if o.workspace.StateFolder() == "" {
 		return nil // an object of a bucket is written completely or not at all
 	}
-	locks, err := recovery.Locks(ctx, o.stateAt())
+	other, err := recovery.Owner(ctx, o.stateAt())
 	if err != nil {
 		return refused(err)
 	}
-	if slices.ContainsFunc(locks, func(lock recovery.Lock) bool { return !lock.Stale }) {
+	if other != nil {
 		return nil
 	}
 	mended, err := recovery.MendState(o.workspace.Backend, workspace.Project, o.workspace.Stack)

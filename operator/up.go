@@ -54,10 +54,11 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	if err != nil {
 		return nil, refused(err)
 	}
-	s, err := o.begin(ctx, needs{lab: true, newStack: true, refresh: !options.SkipRefresh, consent: "bring it up"})
+	s, err := o.begin(ctx, needs{lab: true, newStack: true, claims: true, refresh: !options.SkipRefresh, consent: "bring it up"})
 	if err != nil {
 		return nil, err
 	}
+	defer s.recovery.Release(ctx)
 	if err := s.chooseNodes(options); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ func newDestroyCommand() *cobra.Command {
 	flags.bindLab(command)
 	flags.bindYes(command)
 	flags.bindKeep(command)
+	flags.bindWait(command)
 	flags.bindVerbose(command)
 	flags.bindRefresh(command)
 	return command

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ type stackFlags struct {
 	verbose   bool
 	refresh   bool
 	keep      int
+	wait      time.Duration
 }
 
 // bindPlace adds the flags that select the stack. A command without arguments of its own accepts the stack as its argument.
@@ -75,6 +77,19 @@ func (f *stackFlags) bindKeep(command *cobra.Command) {
 	})
 }
 
+// bindWait adds the flag that waits for another run.
+func (f *stackFlags) bindWait(command *cobra.Command) {
+	const about = "wait so long for another run on this stack to end, e.g. 30m (default: it is refused at once)"
+	command.Flags().Func("wait", about, func(text string) error {
+		wait, err := time.ParseDuration(text)
+		if err != nil || wait <= 0 {
+			return errors.New("give a duration, such as 90s or 30m")
+		}
+		f.wait = wait
+		return nil
+	})
+}
+
 // bindVerbose adds the flag that prints the engine's own output.
 func (f *stackFlags) bindVerbose(command *cobra.Command) {
 	command.Flags().BoolVar(&f.verbose, "verbose", false, "show what the engine itself prints")
@@ -96,7 +111,7 @@ var errNoRehearsal = errors.New("--time-scale, --pve and --seed are those of the
 // openChosen opens the stack with settings for the lab.
 func (f *stackFlags) openChosen(s streams, choices lab.Choices) (*operator.Operator, error) {
 	options := operator.Options{
-		Stack: f.stack, Inventory: f.inventory, Yes: f.yes, Keep: f.keep, ToolsProgress: s.out, Events: printer{streams: s, verbose: f.verbose},
+		Stack: f.stack, Inventory: f.inventory, Yes: f.yes, Keep: f.keep, Wait: f.wait, ToolsProgress: s.out, Events: printer{streams: s, verbose: f.verbose},
 	}
 	if isTerminal(s.in) {
 		options.Person = person{s}

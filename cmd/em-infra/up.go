@@ -53,6 +53,7 @@ Changes made by hand on the host are overwritten. The host is read before anythi
 	flags.place.bindLab(command)
 	flags.place.bindYes(command)
 	flags.place.bindKeep(command)
+	flags.place.bindWait(command)
 	flags.place.bindVerbose(command)
 	bindChoices(command, &flags.choices)
 	flags.allowed.bind(command, &flags.place)

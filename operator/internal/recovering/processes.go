@@ -2,13 +2,11 @@ package recovering
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
-	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
 // SettleProcesses ends the processes of a killed run before anything else happens: its plugins continue, and could start a machine
@@ -58,14 +56,7 @@ func (r *Recovery) clearLocks(ctx context.Context, before time.Time) (int, error
 	if r.claim != nil {
 		return 0, nil
 	}
-	cleared, err := recovery.ClearStaleLocks(ctx, r.at(), before)
-	if err == nil {
-		r.claim, err = recovery.Take(ctx, r.at(), r.Now())
-	}
-	var busy *recovery.BusyError
-	if errors.As(err, &busy) {
-		return 0, refusal.Of(err)
-	}
+	cleared, err := r.awaitTurn(ctx, before)
 	if err != nil {
 		return cleared, err
 	}

@@ -41,6 +41,8 @@ type Recovery struct {
 	Now func() time.Time
 	// Say receives a sentence for each step of the cleanup.
 	Say func(string)
+	// Turn is how it waits for another run on the stack. Default: not at all.
+	Turn Turn
 
 	neverRan   []recovery.Remnant // deleted after the consent
 	unanswered []recovery.Remnant // found by a preview; up adopts them

@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/bucket/object"
 )
 
-// Claim is the object by which an em-infra says in the bucket with the state that it works on a stack, from its first change to its last.
+// Claim is the object by which an em-infra says beside the state that it works on a stack, from its beginning to its end.
 // The engine's own locks are taken anew for each of its runs, do not say which pipeline has taken them, and let two that start at once
 // both give up.
 type Claim struct {
@@ -53,10 +53,10 @@ func ownClaim() Claim {
 	return claim
 }
 
-// Take claims a stack for this process until Release. It returns a [BusyError] if another run has claimed it. A state that is in no bucket of
-// S3 is not claimed: its claim is nil.
+// Take claims a stack for this process until Release. It returns a [BusyError] if another run has claimed it. A state that is neither
+// in a bucket of S3 nor in a folder of this machine is not claimed: its claim is nil.
 func Take(ctx context.Context, at Place, now time.Time) (*Claim, error) {
-	if !at.inBucket() {
+	if !at.isClaimed() {
 		return nil, nil
 	}
 	claim := ownClaim()
@@ -67,8 +67,8 @@ func Take(ctx context.Context, at Place, now time.Time) (*Claim, error) {
 // tries is how often a claim is tried that another run ends at the same moment.
 const tries = 5
 
-// errJustEnded means that a claim was there at each try, and gone when it was read.
-var errJustEnded = errors.New("other runs work on this stack, one after the other: run again")
+// ErrJustEnded means that a claim was there at each try, and gone when it was read.
+var ErrJustEnded = errors.New("other runs work on this stack, one after the other: run again")
 
 func (c Claim) take(ctx context.Context, at Place) (*Claim, error) {
 	c.ID = rand.Text()
@@ -90,12 +90,12 @@ func (c Claim) take(ctx context.Context, at Place) (*Claim, error) {
 			return nil, &BusyError{held.Lock}
 		}
 	}
-	return nil, errJustEnded
+	return nil, ErrJustEnded
 }
 
 // writeClaim stores a claim. The error wraps [bucket.ErrExists] if there is one.
 func (p Place) writeClaim(ctx context.Context, text []byte) error {
-	return p.inFolder(ctx, p.claims(), func(b *bucket.Bucket) error {
+	return p.inFolder(ctx, p.claims(), func(b objects) error {
 		err := b.WriteNew(ctx, claimKey, text)
 		if !errors.Is(err, bucket.ErrUnconditional) {
 			return err
@@ -119,7 +119,7 @@ func (c *Claim) Release(ctx context.Context, at Place) error {
 // claim returns the claim of a stack; nil for none.
 func (p Place) claim(ctx context.Context) (*Claim, error) {
 	var claim *Claim
-	return claim, p.inFolder(ctx, p.claims(), func(b *bucket.Bucket) error {
+	return claim, p.inFolder(ctx, p.claims(), func(b objects) error {
 		text, err := b.Read(ctx, claimKey)
 		if errors.Is(err, object.ErrNotFound) {
 			return nil
@@ -139,7 +139,7 @@ func (p Place) claim(ctx context.Context) (*Claim, error) {
 // remove the claim of a run that has begun since.
 func (p Place) removeClaim(ctx context.Context, dead Claim) error {
 	mark := endedKey + dead.ID + ".json"
-	err := p.inFolder(ctx, p.claims(), func(b *bucket.Bucket) error { return b.WriteNew(ctx, mark, []byte("{}")) })
+	err := p.inFolder(ctx, p.claims(), func(b objects) error { return b.WriteNew(ctx, mark, []byte("{}")) })
 	switch {
 	case errors.Is(err, bucket.ErrExists):
 		return &BusyError{dead.Lock} // another run is removing it
@@ -151,10 +151,10 @@ func (p Place) removeClaim(ctx context.Context, dead Claim) error {
 
 // RemoveClaims removes the claim of a stack and the marks of claims, whoever holds them.
 func RemoveClaims(ctx context.Context, at Place) error {
-	if !at.inBucket() {
+	if !at.isClaimed() {
 		return nil
 	}
-	return at.inFolder(ctx, at.claims(), func(b *bucket.Bucket) error {
+	return at.inFolder(ctx, at.claims(), func(b objects) error {
 		objects, err := b.List(ctx)
 		if err != nil {
 			return err

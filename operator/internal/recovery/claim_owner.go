@@ -20,6 +20,20 @@ func (c Claim) isDead(asking Claim) bool {
 	return c.Job != "" && c.Job == asking.Job && c.Attempt < asking.Attempt
 }
 
+// isDeadBeside reports whether the run of a claim in a folder of this machine has ended. The name of the machine is enough there: it has
+// been started anew since, or its processes are seen, on a system that does not tell its boot.
+func (c Claim) isDeadBeside(asking Claim) bool {
+	if c.Hostname != asking.Hostname {
+		return false
+	}
+	if c.Machine == "" && asking.Machine == "" {
+		return !c.lives()
+	}
+	then, _, told := strings.Cut(c.Machine, " ")
+	now, _, tells := strings.Cut(asking.Machine, " ")
+	return told && tells && then != now
+}
+
 // isOfThisMachine reports whether process numbers of the claim are those that this process sees.
 func (c Claim) isOfThisMachine() bool { return c.Machine != "" && c.Machine == machineOf() }
 

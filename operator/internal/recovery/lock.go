@@ -120,7 +120,10 @@ func Locks(ctx context.Context, at Place) ([]Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	var locks []Lock
+	locks, err := at.claimAsLock(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, file := range files {
 		lock, err := readLock(file)
 		if errors.Is(err, os.ErrNotExist) {
@@ -132,6 +135,18 @@ func Locks(ctx context.Context, at Place) ([]Lock, error) {
 		locks = append(locks, lock)
 	}
 	return locks, nil
+}
+
+// claimAsLock returns the claim in the folder of the state; nil for none.
+func (p Place) claimAsLock(ctx context.Context) ([]Lock, error) {
+	if p.folder() == "" {
+		return nil, nil
+	}
+	claim, err := p.claim(ctx)
+	if err != nil || claim == nil {
+		return nil, err
+	}
+	return []Lock{p.lockOf(*claim)}, nil
 }
 
 func readLock(file string) (Lock, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
@@ -14,8 +15,11 @@ import (
 
 func (p Place) inBucket() bool { return address.IsS3(p.Backend) }
 
-// inFolder does something in a folder of the bucket with the state.
-func (p Place) inFolder(ctx context.Context, folder string, do func(*bucket.Bucket) error) error {
+// inFolder does something in a folder beside the state, in its bucket or on this machine.
+func (p Place) inFolder(ctx context.Context, folder string, do func(objects) error) error {
+	if root := p.folder(); root != "" {
+		return do(folderObjects(filepath.Join(root, filepath.FromSlash(folder))))
+	}
 	b, err := bucket.Open(ctx, p.Backend, folder, bucket.Limits{})
 	if err != nil {
 		return err
@@ -39,7 +43,7 @@ func (p Place) locksInBucket(ctx context.Context) ([]Lock, error) {
 		locks = append(locks, p.lockOf(*claim))
 	}
 	judged := claim != nil && claim.isOfThisMachine() && claim.Hostname == here
-	return locks, p.inFolder(ctx, p.locks(), func(b *bucket.Bucket) error {
+	return locks, p.inFolder(ctx, p.locks(), func(b objects) error {
 		objects, err := b.List(ctx)
 		if err != nil {
 			return err
@@ -66,13 +70,13 @@ func (p Place) locksInBucket(ctx context.Context) ([]Lock, error) {
 // lockOf returns a claim as a lock.
 func (p Place) lockOf(claim Claim) Lock {
 	own, lock := ownClaim(), claim.Lock
-	lock.Stale = claim.isDead(own)
+	lock.Stale = claim.isDead(own) || !p.inBucket() && claim.isDeadBeside(own)
 	lock.own = claim.PID == own.PID && claim.Hostname == own.Hostname && claim.Machine == own.Machine && claim.Begun == own.Begun
 	lock.remove = func(ctx context.Context) error { return p.removeClaim(ctx, claim) }
 	return lock
 }
 
-func readObject(ctx context.Context, b *bucket.Bucket, key string) (Lock, error) {
+func readObject(ctx context.Context, b objects, key string) (Lock, error) {
 	var lock Lock
 	text, err := b.Read(ctx, key)
 	if err != nil {
@@ -86,7 +90,7 @@ func readObject(ctx context.Context, b *bucket.Bucket, key string) (Lock, error)
 
 // remove removes an object; one that is gone is no error.
 func (p Place) remove(ctx context.Context, folder, key string) error {
-	return p.inFolder(ctx, folder, func(b *bucket.Bucket) error {
+	return p.inFolder(ctx, folder, func(b objects) error {
 		if err := b.Delete(ctx, key); !errors.Is(err, object.ErrNotFound) {
 			return err
 		}
