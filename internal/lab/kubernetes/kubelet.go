@@ -65,7 +65,7 @@ func (k *kubelet) plays(node talos.KubernetesNode) bool {
 }
 
 func (k *kubelet) live(ctx context.Context) {
-	if k.until(ctx, k.connect) != nil || k.until(ctx, k.register) != nil {
+	if k.until(ctx, k.connect) != nil || k.until(ctx, k.join) != nil || k.until(ctx, k.register) != nil {
 		return
 	}
 	var talos sync.WaitGroup
