@@ -18,6 +18,9 @@ func (c *TalosCluster) machineConfiguration(ctx *pulumi.Context, a TalosClusterA
 	}
 	install := installerImage.ApplyT(machineconfig.InstallImage).(pulumi.StringOutput)
 	all := append(pulumi.ToStringArray(patches), install)
+	if m.Role == RoleControlPlane && machineconfig.LacksSecretbox(a.Contract) {
+		all = append(all, c.secrets.MachineSecrets.Secrets().SecretboxEncryptionSecret().ApplyT(machineconfig.Secretbox).(pulumi.StringOutput))
+	}
 	all = append(all, pulumi.ToStringArray(a.Patches)...)
 
 	result := machine.GetConfigurationOutput(ctx, machine.GetConfigurationOutputArgs{

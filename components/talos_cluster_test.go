@@ -195,6 +195,36 @@ func TestF1F27ConfigurationsAreOfTheContractAndPinAddressesWithoutTheVIP(t *test
 	require.Equal(t, 2, configurations)
 }
 
+// TestAKeyOfSecretboxIsAPatchOfOldContracts: their configurations are generated without it.
+func TestAKeyOfSecretboxIsAPatchOfOldContracts(t *testing.T) {
+	t.Parallel()
+	for contract, want := range map[string]int{"v1.2": 1, "v1.12": 0} {
+		r, err := run(t, false, discard(func(ctx *pulumi.Context, providers pulumi.ResourceOption) (*components.TalosCluster, error) {
+			template, err := components.NewTalosTemplate(ctx, "k3s-dev-template", templateFixture("vmhost"), providers)
+			if err != nil {
+				return nil, err
+			}
+			args := clusterFixture("k3s-dev", machineFixture("k3s-dev-control-1", components.RoleControlPlane, 11), machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
+			args.Templates, args.Contract = []*components.TalosTemplate{template}, contract
+			return components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+		}))
+		require.NoError(t, err)
+		patches := 0
+		for _, call := range r.Calls {
+			if call.Token != "talos:machine/getConfiguration:getConfiguration" {
+				continue
+			}
+			for _, patch := range call.Args["configPatches"].ArrayValue() {
+				if strings.Contains(patch.StringValue(), "secretboxEncryptionSecret: ") {
+					require.Equal(t, "controlplane", call.Args["machineType"].StringValue())
+					patches++
+				}
+			}
+		}
+		require.Equal(t, want, patches, contract)
+	}
+}
+
 func TestF28TalosEndpointsAreNodesNeverTheVIP(t *testing.T) {
 	t.Parallel()
 
