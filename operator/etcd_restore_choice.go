@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
@@ -224,7 +226,28 @@ func (s *session) openSnapshot(ctx context.Context, r *etcdRestoration) error {
 	if err != nil {
 		return refused(err)
 	}
-	return s.fits(r, key)
+	if err := s.fits(r, key); err != nil || len(key) == 0 {
+		return err
+	}
+	plain, err := state.MachineSecretsText(exported.Deployment)
+	if err != nil || propertymap.Text(plain, "secrets.aescbcEncryptionSecret") != "" {
+		return err
+	}
+	return s.sealedByPresentKey(r)
+}
+
+// sealedByPresentKey refuses a snapshot with Secrets of a key that the cluster has no more since `em-infra rotate encryption-key`: its API
+// servers could not read them.
+func (s *session) sealedByPresentKey(r *etcdRestoration) error {
+	former, err := r.opened.SecretsSealed(etcdsnapshot.SealedByAESCBC)
+	if err != nil {
+		return refused(err)
+	}
+	if len(former) > 0 {
+		return refused(s.place.CompleteError(fmt.Errorf("the snapshot %s is from before `em-infra rotate encryption-key`: its Secrets (%d) are sealed with the former key, which the cluster has no more; choose a later one that `em-infra etcd list` shows with --from, or first restore the state that was backed up before the rotation with `em-infra state restore`",
+			r.snapshot.Name, len(former))))
+	}
+	return nil
 }
 
 // fits refuses a snapshot of another cluster or of other versions.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/state"
@@ -20,10 +22,14 @@ type secretsRotation struct {
 	purpose string
 	// cost is what it costs the cluster, for a person. Default: empty, nothing stops or restarts.
 	cost string
+	// check refuses what cannot be rotated, before anything is changed. Default: nil, nothing is refused.
+	check func(s *session, exported *engine.Exported) error
 	// steps in their order. Each can be repeated.
 	steps []rotationStep
 	// renew returns the new secrets for those in the state.
 	renew func(s *session, exported *engine.Exported) (rotation.Replacements, error)
+	// drain is how nodes are drained that Talos reboots for the rotation.
+	drain drain
 }
 
 // rotationStep is a step of a rotation.
@@ -34,6 +40,19 @@ type rotationStep struct {
 	run func(ctx context.Context, r *secretsRun) error
 	// writes is whether the new secrets are in the state from the end of the step on.
 	writes bool
+	// write writes them into the state. Default: nil, each is written in the place of the old one.
+	write func(rotation.Replacements, *apitype.DeploymentV3) error
+}
+
+// into writes the new secrets into a deployment, if that is what the step does.
+func (t rotationStep) into(deployment *apitype.DeploymentV3, replacements rotation.Replacements) error {
+	switch {
+	case t.write != nil:
+		return t.write(replacements, deployment)
+	case t.writes:
+		return replacements.In(deployment)
+	}
+	return nil
 }
 
 // What every rotation of machine secrets begins and ends with.
@@ -115,6 +134,11 @@ func (r *secretsRun) prepare(ctx context.Context) error {
 	if _, err := r.secretsInState(ctx); err != nil {
 		return err
 	}
+	if r.check != nil {
+		if err := r.check(r.session, exported); err != nil {
+			return err
+		}
+	}
 	if err := r.checkNodes(ctx); err != nil {
 		return refused(err)
 	}
@@ -158,10 +182,8 @@ func (r *secretsRun) next(ctx context.Context) error {
 		}
 	}
 	err := r.change(ctx, func(exported *engine.Exported) error {
-		if step.writes {
-			if err := r.note.Replacements.In(&exported.Deployment); err != nil {
-				return err
-			}
+		if err := step.into(&exported.Deployment, r.note.Replacements); err != nil {
+			return err
 		}
 		r.note.Done++
 		return r.note.In(&exported.Deployment)

@@ -40,7 +40,7 @@ func (s *session) listedCredentials(ctx context.Context, host pve.Reader, copies
 // caRotations are the commands that replace CAs, by the names of the CAs. The others cannot be replaced without an outage.
 var caRotations = map[string]string{"Talos": "rotate talos-ca", "Kubernetes": "rotate kubernetes-ca"}
 
-// authorities returns the CAs in the state; none if the cluster was never brought up.
+// authorities returns the CAs and the keys in the state; none if the cluster was never brought up.
 func (s *session) authorities(ctx context.Context) ([]status.Credential, error) {
 	exported, err := s.state.Seen(ctx)
 	if err != nil {
@@ -61,5 +61,17 @@ func (s *session) authorities(ctx context.Context) ([]status.Credential, error) 
 			Kind: status.CredentialKind(one.Name + " CA"), Made: &one.Valid.From, Ends: &one.Valid.Until, Rotation: caRotations[one.Name],
 		})
 	}
-	return found, err
+	return append(found, keysOf(bundle)...), err
+}
+
+// keysOf returns the keys and tokens among the machine secrets, of which nothing says since when they are valid.
+func keysOf(bundle machinesecrets.Bundle) []status.Credential {
+	encryption := status.Credential{Kind: status.KindEncryptionKey, Name: "secretbox"} // which Talos cannot replace
+	if bundle.SealsWithAESCBC() {
+		encryption.Name, encryption.Rotation = "aescbc", "rotate encryption-key"
+	}
+	return []status.Credential{
+		{Kind: status.KindAccountKey, Rotation: "rotate service-account-key"}, encryption,
+		{Kind: status.KindJoinTokens, Rotation: "rotate join-tokens"},
+	}
 }

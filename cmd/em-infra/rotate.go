@@ -21,7 +21,8 @@ func newRotateCommand() *cobra.Command {
 		Long: `Replace a credential by a new one. Each command names its steps with --dry-run, and goes on where it was killed when it is run
 again.`,
 	}
-	command.AddCommand(newRotatePassphraseCommand(), newRotateTokenCommand(), newRotateTalosCACommand(), newRotateKubernetesCACommand())
+	command.AddCommand(newRotatePassphraseCommand(), newRotateTokenCommand(), newRotateTalosCACommand(), newRotateKubernetesCACommand(),
+		newRotateEncryptionKeyCommand(), newRotateServiceAccountKeyCommand(), newRotateJoinTokensCommand())
 	return command
 }
 

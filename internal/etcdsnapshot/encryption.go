@@ -12,10 +12,6 @@ import (
 // secretsPrefix is that of the keys of Secrets (kubernetes v1.35, apiserver, --etcd-prefix).
 const secretsPrefix = "/registry/secrets/"
 
-// sealedPrefix is that of values that the API server sealed with the key of secretbox that Talos names key2 (kubernetes v1.35,
-// apiserver/pkg/server/options/encryptionconfig, and talos v1.12.4, k8stemplates/apiserver.go).
-const sealedPrefix = "k8s:enc:secretbox:v1:key2:"
-
 // Encryption is what is known of the encryption of the Secrets in a snapshot.
 type Encryption struct {
 	// Sealed is how many values of Secrets are sealed with a key of secretbox.
@@ -55,7 +51,7 @@ func (e *Encryption) count(value []byte, key [keySize]byte) error {
 	if !bytes.HasPrefix(entry.Key, []byte(secretsPrefix)) {
 		return nil
 	}
-	box, isSealed := bytes.CutPrefix(entry.Value, []byte(sealedPrefix))
+	box, isSealed := bytes.CutPrefix(entry.Value, []byte(SealedBySecretbox))
 	if !isSealed || len(box) < nonceSize {
 		return nil
 	}

@@ -85,7 +85,7 @@ func (r *rehearsal) statusListsCredentials() {
 	}
 	require.ElementsMatch(r.t, []string{"talosconfig", "kubeconfig"}, kinds[:2])
 	require.ElementsMatch(r.t, []string{"Talos CA", "Kubernetes CA", "etcd CA", "aggregator CA"}, kinds[2:6])
-	require.Equal(r.t, []string{"Proxmox token", "state secrets"}, kinds[6:])
+	require.Equal(r.t, []string{"Proxmox token", "service account key", "encryption key", "join tokens", "state secrets"}, kinds[6:])
 }
 
 // credentialsHaveARole makes a talosconfig that may only read, and kubeconfigs of an administrator and of an unknown user.

@@ -52,6 +52,20 @@ var credentials = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "encryption-key-secretbox", speaker: program, source: "operator/rotate_encryption_key.go",
+		pattern: saying(`the Secrets are sealed with secretbox, and Talos up to 1\.13 gives an API server one key of it at a time`),
+		meaning: "an API server with another key could read none of the Secrets that the present one seals",
+		do:      "keep the key; if it leaked together with the data of etcd or a snapshot, change the values of all Secrets",
+		safe:    notTouched,
+	},
+	{
+		name: "encryption-key-still-used", speaker: program, source: "operator/rotate_encryption_key.go",
+		pattern: saying(`the former key still seals Secrets: (?P<count>\d+), the first is (?P<name>\S+)`),
+		meaning: "{count} Secrets in etcd are not sealed with the new key, {name} among them, so the former key stays",
+		do:      "run `em-infra rotate encryption-key` again, which writes them anew",
+		safe:    "yes: the control planes have both keys",
+	},
+	{
 		name: "backup-former-passphrase", speaker: program, source: "operator/state_restore.go",
 		pattern: saying(`backup (?P<name>\S+) needs the passphrase from before it was changed`),
 		meaning: "the backup {name} was made before the passphrase of the stack was changed, and the present one does not open it",

@@ -13,6 +13,13 @@ var etcdRestore = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "restore-former-key", speaker: program, source: "operator/etcd_restore_choice.go",
+		pattern: saying(`the snapshot (?P<name>\S+) is from before .em-infra rotate encryption-key`),
+		meaning: "the Secrets in {name} are sealed with a key that the cluster has no more, so no API server could read them",
+		do:      "choose a later one that `em-infra etcd list` shows, or first restore the state from before the rotation with `em-infra state restore`",
+		safe:    notTouched,
+	},
+	{
 		name: "restore-minor", speaker: program, source: "operator/etcd_restore_choice.go",
 		pattern: saying(`the snapshot (?P<name>\S+) is of (?P<what>Kubernetes|Talos) (?P<version>\S+), and the inventory says`),
 		meaning: "the data in {name} was written by {what} {version}, and another minor release need not be able to read it",
