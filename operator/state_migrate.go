@@ -123,6 +123,9 @@ func (s *session) copyState(ctx context.Context, to string) error {
 	}
 	target := s.state.State
 	target.Env = maps.Clone(s.state.Env)
+	for name := range s.workspace.Environment() {
+		delete(target.Env, name) // what the other place does not set, such as the compression
+	}
 	maps.Copy(target.Env, s.workspace.At(to).Environment())
 	if _, err := target.Export(ctx); !errors.Is(err, engine.ErrNoStack) {
 		if err != nil {

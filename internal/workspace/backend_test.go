@@ -39,6 +39,8 @@ func TestBackendIsThatOfTheStackOrTheProject(t *testing.T) {
 				require.NotContains(t, w.ShownBackend(), "?")
 			}
 			require.Equal(t, w.Backend, w.Environment()["PULUMI_BACKEND_URL"])
+			_, compressed := w.Environment()["PULUMI_DIY_BACKEND_GZIP"]
+			require.Equal(t, w.StateFolder() == "", compressed, "in a bucket, where each change sends it twice")
 		})
 	}
 }
@@ -62,6 +64,18 @@ func TestEngineBackendIsThatOfAPlainPulumi(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, test.want, url)
 	}
+}
+
+// TestTheUsersCompressionStays: the engine refuses two at once.
+func TestTheUsersCompressionStays(t *testing.T) {
+	w := &workspace.Workspace{Stack: "k3s-dev", Backend: "s3://states"}
+	for variable, value := range map[string]string{"PULUMI_DIY_BACKEND_ZSTD": "true", "PULUMI_DIY_BACKEND_GZIP": "false"} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, value)
+			require.NotContains(t, w.Environment(), "PULUMI_DIY_BACKEND_GZIP")
+		})
+	}
+	require.Equal(t, "true", w.Environment()["PULUMI_DIY_BACKEND_GZIP"])
 }
 
 func TestMoveBackendLeavesTheRestOfTheFile(t *testing.T) {

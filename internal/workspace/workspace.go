@@ -153,6 +153,20 @@ func (w *Workspace) PassphraseHere() string {
 	return filepath.Join(w.Credentials, "passphrase")
 }
 
+// Variables by which the engine compresses what it writes; it refuses both at once (pulumi pkg/v3 v3.254.0, backend/diy/backend.go). It reads
+// a state in any of the three forms.
+const (
+	variableGzip = "PULUMI_DIY_BACKEND_GZIP"
+	variableZstd = "PULUMI_DIY_BACKEND_ZSTD"
+)
+
+// choosesCompression reports whether the user's environment says how the engine writes a state.
+func choosesCompression(lookUp func(string) (string, bool)) bool {
+	_, gzip := lookUp(variableGzip)
+	_, zstd := lookUp(variableZstd)
+	return gzip || zstd
+}
+
 // Environment returns the variables of a Pulumi CLI for this workspace, including the stack for commands that name none.
 func (w *Workspace) Environment() map[string]string {
 	env := map[string]string{
@@ -160,6 +174,9 @@ func (w *Workspace) Environment() map[string]string {
 		"PULUMI_HOME":              w.Home,
 		variableBackend:            w.Backend,
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
+	}
+	if w.StateFolder() == "" && !choosesCompression(os.LookupEnv) {
+		env[variableGzip] = "true"
 	}
 	switch {
 	case w.Rehearsed:
