@@ -86,17 +86,23 @@ func (s *session) administrator(ctx context.Context) ([]byte, error) {
 // salvageCredentials keeps the credentials of a cluster that works although its run failed, for example in an addon. The stack then
 // has no outputs, so it reads those of the cluster's component. It emits [CredentialsKept], or nothing if there is no cluster yet.
 func (s *session) salvageCredentials(ctx context.Context) error {
+	kept, err := s.keepCredentials(ctx)
+	if kept {
+		s.emit(CredentialsKept{Kubeconfig: s.credentials().kubeconfig()})
+	}
+	return err
+}
+
+// keepCredentials keeps the credentials of the cluster in the state, if it has any.
+func (s *session) keepCredentials(ctx context.Context) (kept bool, err error) {
 	exported, err := s.state.Seen(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	kubeconfig, talosconfig, err := state.ClusterCredentials(exported.Deployment)
 	if err != nil || kubeconfig == "" || talosconfig == "" {
-		return err
+		return false, err
 	}
-	if err := s.credentials().keep(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig}); err != nil {
-		return err
-	}
-	s.emit(CredentialsKept{Kubeconfig: s.credentials().kubeconfig()})
-	return nil
+	err = s.credentials().keep(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig})
+	return err == nil, err
 }

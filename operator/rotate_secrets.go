@@ -207,7 +207,8 @@ func (r *secretsRun) finish(ctx context.Context) error {
 	if _, err := r.state.BackUp(ctx, "after-rotate"); err != nil {
 		return err
 	}
-	return r.salvageCredentials(ctx)
+	_, err = r.keepCredentials(ctx)
+	return err
 }
 
 // change changes the state.
