@@ -45,7 +45,7 @@ type Adopted struct {
 // machine.
 func (o *Operator) Adopt(ctx context.Context, options AdoptOptions) (*Adopted, error) {
 	if !o.workspace.Rehearsed {
-		if err := checkSecrets(o.workspace); err != nil { // it tells more than what a lost file leads to
+		if err := o.checkSecrets(ctx); err != nil { // it tells more than what a lost file leads to
 			return nil, refused(err)
 		}
 	}

@@ -43,7 +43,7 @@ func (o *Operator) Describe(ctx context.Context, options DescribeOptions) (*Desc
 	if err := (newInventory{dir: o.workspace.Inventory}).check(); err != nil {
 		return nil, refused(err)
 	}
-	host, err := o.hostWithoutInventory()
+	host, err := o.hostWithoutInventory(ctx)
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -62,12 +62,12 @@ func (o *Operator) Describe(ctx context.Context, options DescribeOptions) (*Desc
 }
 
 // hostWithoutInventory returns the connection to the host in the stack's file, or that to the lab.
-func (o *Operator) hostWithoutInventory() (pve.Connection, error) {
+func (o *Operator) hostWithoutInventory(ctx context.Context) (pve.Connection, error) {
 	if o.workspace.Rehearsed {
 		host, err := o.options.Lab.Running(o.site())
 		return pve.Connection{Endpoint: host.Endpoint, Token: host.Token, Insecure: true}, err
 	}
-	if err := checkSecrets(o.workspace); err != nil {
+	if err := o.checkSecrets(ctx); err != nil {
 		return pve.Connection{}, err
 	}
 	provider, err := o.workspace.SecretsProvider()
@@ -85,7 +85,7 @@ func (o *Operator) hostWithoutInventory() (pve.Connection, error) {
 	if !isRead {
 		return pve.Connection{}, fmt.Errorf("%s cannot be read with this passphrase: set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the passphrase of the stack", workspace.Nearby(o.workspace.StackFile()))
 	}
-	return connectionOf(config), nil
+	return o.connection(ctx, config)
 }
 
 // discover asks the nodes and the host.

@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
@@ -31,9 +32,17 @@ func (s *session) configure(ctx context.Context, host LabHost) error {
 	if _, moved := config[stacks.Key(stacks.KeyLabNetwork)]; moved && !s.workspace.Rehearsed {
 		return refused(fmt.Errorf("%s sets %s, which moves the nodes to a rehearsal's network: remove it, or add --lab to rehearse", workspace.Nearby(s.workspace.StackFile()), stacks.Key(stacks.KeyLabNetwork)))
 	}
-	s.host, s.secrets = connectionOf(config), secretsIn(config)
+	if s.host, err = s.connection(ctx, config); err != nil {
+		return refused(s.place.CompleteError(err))
+	}
+	s.secrets = append(secretsIn(config), s.host.Token)
 	s.factory = cmp.Or(config[stacks.Key(stacks.KeyImageFactoryURL)].Value, components.ImageFactory)
 	return nil
+}
+
+// proxmoxToken returns the token of the stack, and where it is.
+func (o *Operator) proxmoxToken(ctx context.Context, configured string) (string, stacks.TokenPlace, error) {
+	return stacks.ProxmoxToken(ctx, configured, o.workspace.Inventory, secrets.Read)
 }
 
 // config returns the stack's configuration with its secrets in plain text.
@@ -45,12 +54,19 @@ func (s *session) config(ctx context.Context) (auto.ConfigMap, error) {
 	return config, sentenceOf(err)
 }
 
-func connectionOf(config auto.ConfigMap) pve.Connection {
-	return pve.Connection{
+// connection returns the connection to the host. The token of a lab is in the configuration of its rehearsal, and nowhere else.
+func (o *Operator) connection(ctx context.Context, config auto.ConfigMap) (pve.Connection, error) {
+	host := pve.Connection{
 		Endpoint: pve.Origin(config[stacks.Key(stacks.KeyProxmoxEndpoint)].Value),
 		Token:    config[stacks.Key(stacks.KeyProxmoxToken)].Value,
 		Insecure: config[stacks.Key(stacks.KeyProxmoxInsecure)].Value == "true",
 	}
+	if o.workspace.Rehearsed {
+		return host, nil
+	}
+	var err error
+	host.Token, _, err = o.proxmoxToken(ctx, host.Token)
+	return host, err
 }
 
 func rehearsalConfig(w *workspace.Workspace, host LabHost) auto.ConfigMap {

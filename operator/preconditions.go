@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,12 +13,12 @@ import (
 )
 
 // checkPreconditions returns errors early that would otherwise occur after minutes: missing consent, secrets or lab.
-func (s *session) checkPreconditions(needed needs) error {
+func (s *session) checkPreconditions(ctx context.Context, needed needs) error {
 	if err := s.consent.check(); err != nil {
 		return err
 	}
 	if !s.workspace.Rehearsed {
-		return checkSecrets(s.workspace)
+		return s.checkSecrets(ctx)
 	}
 	if needed.lab {
 		return s.options.Lab.Check(s.site())
@@ -37,7 +38,8 @@ func (o *Operator) checkSealing(inv *inventory.Inventory) error {
 }
 
 // checkSecrets checks that the secrets for the real host are set.
-func checkSecrets(w *workspace.Workspace) error {
+func (o *Operator) checkSecrets(ctx context.Context) error {
+	w := o.workspace
 	if err := checkPassphrase(w); err != nil {
 		return err
 	}
@@ -45,7 +47,11 @@ func checkSecrets(w *workspace.Workspace) error {
 		return noStackFile(w)
 	}
 	found, err := w.HasToken()
-	if err == nil && !found {
+	if err != nil || found {
+		return err
+	}
+	_, place, err := o.proxmoxToken(ctx, "")
+	if err == nil && place == stacks.TokenNowhere {
 		err = fmt.Errorf("%s holds no Proxmox API token: run `pulumi config set --stack %s --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without", workspace.Nearby(w.StackFile()), w.Stack)
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -58,6 +59,9 @@ func (o *Operator) RotateToken(ctx context.Context, options RotateTokenOptions) 
 	if !s.state.SealedByPassphrase() {
 		return nil, refused(fmt.Errorf("the secrets of stack %s are sealed by %s: replace the token by hand, see docs/security.md", o.workspace.Stack, s.state.SecretsProvider))
 	}
+	if err := s.checkTokenIsConfigured(ctx); err != nil {
+		return nil, refused(err)
+	}
 	defer s.recovery.Release(ctx)
 	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
@@ -66,6 +70,24 @@ func (o *Operator) RotateToken(ctx context.Context, options RotateTokenOptions) 
 		return nil, err
 	}
 	return s.rotateToken(ctx, options)
+}
+
+// checkTokenIsConfigured refuses a token that is not in the stack's configuration, into which the new one would be written.
+func (s *session) checkTokenIsConfigured(ctx context.Context) error {
+	config, err := s.config(ctx)
+	if err != nil {
+		return err
+	}
+	_, place, err := s.proxmoxToken(ctx, config[stacks.Key(stacks.KeyProxmoxToken)].Value)
+	switch {
+	case err != nil:
+		return s.place.CompleteError(err)
+	case place == stacks.TokenInEnvironment:
+		return fmt.Errorf("the token is in %s, which wins over the stack's configuration, into which the new one is written: unset it, or replace the token by hand, see docs/security.md", stacks.TokenVariable)
+	case place == stacks.TokenInSecrets:
+		return fmt.Errorf("the token is %s in %s, and the new one is written into the stack's configuration: replace the token by hand, see docs/security.md", stacks.TokenPath, inventory.SecretsFile)
+	}
+	return nil
 }
 
 func (s *session) rotateToken(ctx context.Context, options RotateTokenOptions) (*TokenRotated, error) {

@@ -18,10 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -138,4 +140,23 @@ func TestTheTokenOfAStackIsReplaced(t *testing.T) {
 	require.Equal(t, &TokenRotated{Former: "em-infra@pve!operator"}, rotated)
 	_, err = host.Reach(t.Context())
 	require.ErrorContains(t, err, "refuses the token em-infra@pve!operator")
+}
+
+// TestATokenFromElsewhereIsNotReplaced: the new one is written into the configuration, over which the environment wins.
+func TestATokenFromElsewhereIsNotReplaced(t *testing.T) {
+	host, stack := hostWithTokens(t, rand.Text()), newSealedStack(t)
+	stack.has(host.Token)
+	s := stack.session(host)
+	s.workspace = &workspace.Workspace{Stack: "home", Inventory: t.TempDir()}
+	t.Setenv(stacks.TokenVariable, "")
+	require.NoError(t, s.checkTokenIsConfigured(t.Context()))
+
+	key := sopstest.NewKey(t)
+	t.Setenv("SOPS_AGE_KEY", key.String())
+	stack.write(filepath.Join(s.workspace.Inventory, "secrets.sops.yaml"), sopstest.Encrypt(t, "proxmox: {apiToken: em-infra@pve!home=made-up}\n", key))
+	require.EqualError(t, s.checkTokenIsConfigured(t.Context()), "the token is proxmox.apiToken in secrets.sops.yaml, and the new one is written into the stack's configuration: "+
+		"replace the token by hand, see docs/security.md")
+	t.Setenv(stacks.TokenVariable, host.Token)
+	require.EqualError(t, s.checkTokenIsConfigured(t.Context()), "the token is in EM_INFRA_PROXMOX_TOKEN, which wins over the stack's configuration, into which the new one is written: "+
+		"unset it, or replace the token by hand, see docs/security.md")
 }

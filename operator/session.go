@@ -112,7 +112,7 @@ func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 			return nil, refused(err)
 		}
 	}
-	if err := s.checkPreconditions(needed); err != nil {
+	if err := s.checkPreconditions(ctx, needed); err != nil {
 		return nil, refused(err)
 	}
 	tools, err := o.installTools(ctx)

@@ -147,7 +147,9 @@ func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, res
 	if err != nil {
 		return err
 	}
-	s.host = connectionOf(config)
+	if s.host, err = s.connection(ctx, config); err != nil {
+		return refused(s.place.CompleteError(err))
+	}
 	evidence, err := s.recovery.Evidence()
 	if err != nil {
 		return err

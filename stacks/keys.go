@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/remedy"
 )
 
-// key is a secret that an addon needs, by its two names.
+// key is a secret that a stack needs, by its two names.
 type key struct {
 	// config is its name in the stack's configuration, where it wins over the file.
 	config string
@@ -61,10 +61,7 @@ type keys struct {
 }
 
 func newKeys(ctx *pulumi.Context, inv *inventory.Inventory, options Options) *keys {
-	read := options.Secrets
-	if read == nil {
-		read = readByTool(options.Root)
-	}
+	read := options.secretsReader()
 	return &keys{ctx: ctx, inv: inv, file: sync.OnceValues(func() (map[string]string, error) { return read(ctx.Context(), inv.Dir) })}
 }
 

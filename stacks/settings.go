@@ -24,7 +24,7 @@ const (
 	KeyInventory = "inventory"
 	// KeyProxmoxEndpoint is the URL of the Proxmox VE API, e.g. https://vmhost:8006. Required. Its path is ignored.
 	KeyProxmoxEndpoint = "proxmoxEndpoint"
-	// KeyProxmoxToken is the API token, user@realm!name=secret. Required, secret.
+	// KeyProxmoxToken is the API token, user@realm!name=secret, secret. Required, unless [TokenVariable] or [TokenPath] has it.
 	KeyProxmoxToken = "proxmoxToken"
 	// KeyProxmoxInsecure accepts any certificate of the API. Default: false.
 	KeyProxmoxInsecure = "proxmoxInsecure"
@@ -59,18 +59,17 @@ func readSettings(ctx *pulumi.Context, options Options) (settings, error) {
 		inventory:       cmp.Or(options.Inventory, values.Get(KeyInventory), filepath.Join("stacks", ctx.Stack())),
 		proxmoxEndpoint: pve.Origin(values.Get(KeyProxmoxEndpoint)),
 		proxmoxInsecure: values.GetBool(KeyProxmoxInsecure),
-		proxmoxToken:    values.GetSecret(KeyProxmoxToken),
-		plainToken:      values.Get(KeyProxmoxToken),
 	}
 	if !filepath.IsAbs(s.inventory) {
 		s.inventory = filepath.Join(options.Root, s.inventory)
 	}
 
+	unread := s.readToken(ctx, values.Get(KeyProxmoxToken), values.Get(KeyLabNetwork) != "", options.secretsReader())
 	var err error
 	s.imageFactory, err = parseURL(values.Get(KeyImageFactoryURL), components.ImageFactory)
 	problems := []error{
 		missing(ctx, s.proxmoxEndpoint, KeyProxmoxEndpoint, "https://HOST:8006"),
-		missing(ctx, s.plainToken, KeyProxmoxToken, "--secret 'USER@REALM!NAME=SECRET'"),
+		cmp.Or(unread, missing(ctx, s.plainToken, KeyProxmoxToken, "--secret 'USER@REALM!NAME=SECRET'")),
 		wrong(ctx, err, KeyImageFactoryURL, components.ImageFactory),
 	}
 	if network := values.Get(KeyLabNetwork); network != "" {
@@ -78,6 +77,16 @@ func readSettings(ctx *pulumi.Context, options Options) (settings, error) {
 		problems = append(problems, wrong(ctx, err, KeyLabNetwork, "127.20.20.0/24"))
 	}
 	return s, errors.Join(problems...)
+}
+
+// readToken reads the token of Proxmox VE. That of a lab is in the configuration of its rehearsal, and nowhere else.
+func (s *settings) readToken(ctx *pulumi.Context, configured string, isLab bool, read SecretsReader) (err error) {
+	s.plainToken = configured
+	if !isLab {
+		s.plainToken, _, err = ProxmoxToken(ctx.Context(), configured, s.inventory, read)
+	}
+	s.proxmoxToken = pulumi.ToSecret(pulumi.String(s.plainToken)).(pulumi.StringOutput)
+	return err
 }
 
 func parseURL(text, fallback string) (*url.URL, error) {
