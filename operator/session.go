@@ -3,26 +3,16 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
-	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/inventory/secrets"
-	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/toolchain"
-	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/operator/internal/recovering"
@@ -187,173 +177,4 @@ func (o *Operator) toolsProgress() io.Writer {
 		return io.Discard
 	}
 	return o.options.ToolsProgress
-}
-
-// enterLab moves the inventory of a rehearsal to the lab's network.
-func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
-	if !s.workspace.Rehearsed {
-		return LabHost{}, nil
-	}
-	if needed.lab {
-		if err := s.startLab(ctx, s.inventory, s.emit); err != nil {
-			return LabHost{}, err
-		}
-	}
-	host, err := s.options.Lab.Running(s.site())
-	if err != nil {
-		return host, err
-	}
-	moved, err := s.inventory.Rebase(host.Network)
-	if err != nil {
-		return host, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(s.workspace.Dir)))
-	}
-	s.work(moved)
-	return host, nil
-}
-
-// startLab starts the lab of a rehearsal unless it is running, and reports its address.
-func (o *Operator) startLab(ctx context.Context, inv *inventory.Inventory, tell func(Event)) error {
-	if err := o.options.Lab.Check(o.site()); err != nil {
-		return refused(err)
-	}
-	if err := o.workspace.Prepare(); err != nil {
-		return err
-	}
-	host, err := o.options.Lab.Start(ctx, o.site())
-	if err != nil {
-		return err
-	}
-	tell(LabStarted{Lab: host, Nodes: len(inv.Nodes)})
-	return nil
-}
-
-func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, create bool) error {
-	if err := s.attach(ctx, tools); err != nil {
-		return err
-	}
-	s.program = stacks.Options{
-		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
-		Plugins:   tools.Plugins(),
-		Snapshots: s.workspace.Snapshots(), BucketStandIn: s.workspace.BucketStandIn(),
-		Env:     s.state.Env,
-		Planned: s.configured.Take,
-		Refused: s.refusal.note,
-		Unread:  s.unread.note,
-
-		SecretsProvider:   s.state.SecretsProvider,
-		UpgradeKubernetes: upgradeKubernetes,
-		CopySnapshots:     CopySnapshots,
-		AllowReplace:      controlPlaneNames(s.inventory), // until their loss is assessed
-	}
-	embedding := stacks.Embedding{
-		Stack:   s.workspace.Stack,
-		WorkDir: s.workspace.Dir,
-		Env:     s.state.Env,
-		Command: s.state.Automation(),
-		Program: stacks.Program(s.program),
-
-		SecretsProvider: s.state.SecretsProvider,
-	}
-	var err error
-	s.stack, err = stacks.Select(ctx, embedding)
-	if !errors.Is(err, stacks.ErrNoStack) {
-		return s.selected(ctx, err)
-	}
-	if err := s.checkNotMoved(ctx); err != nil {
-		return refused(err)
-	}
-	if err := s.checkNotLost(ctx); err != nil {
-		return refused(err)
-	}
-	if !create {
-		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
-	}
-	if err := s.checkFirst(); err != nil {
-		return refused(err)
-	}
-	if err := s.checkPlace(ctx, s.workspace.Backend); err != nil {
-		return err
-	}
-	s.stack, err = stacks.Upsert(ctx, embedding)
-	return sentenceOf(err)
-}
-
-// attach sets up the access to the stack's state with the engine's CLI, after repairing torn files of the state.
-func (s *session) attach(ctx context.Context, tools *toolchain.Installed) error {
-	if err := s.checkRotation(); err != nil {
-		return err
-	}
-	if err := s.mendState(ctx); err != nil {
-		return err
-	}
-	command, err := cli(tools)
-	if err != nil {
-		return err
-	}
-	provider, err := s.workspace.SecretsProvider()
-	if err != nil {
-		return err
-	}
-	env := s.workspace.Environment()
-	maps.Copy(env, tools.Environment(s.workspace.Home))
-	if s.options.Tool != "" {
-		env[ToolVariable] = s.options.Tool
-	}
-	if s.inventory != nil {
-		relaxCollector(env, len(s.inventory.Nodes), os.LookupEnv)
-		env[removal.StayVariable] = controlPlanesThatStay(s.inventory, func(name string) string { return name })
-	}
-	env[optionRefresh] = strconv.FormatBool(s.refresh)
-	s.state.State = engine.State{
-		Command: command, Dir: s.workspace.Dir, Env: env, Project: workspace.Project, Stack: s.workspace.Stack,
-		SecretsProvider: provider, Passphrase: engine.PassphraseIn(env),
-	}
-	return nil
-}
-
-// controlPlanesThatStay returns the inventory's control planes in the form that their removal reads, each by the name that it has as a
-// member of etcd during the run.
-func controlPlanesThatStay(inv *inventory.Inventory, nameOf func(string) string) string {
-	var nodes []string
-	for _, node := range inv.Nodes.ControlPlanes() {
-		nodes = append(nodes, nameOf(node.Name)+"="+node.Address.String())
-	}
-	return strings.Join(nodes, ",")
-}
-
-// optionRefresh is the environment variable of the CLI's flag --refresh of preview, up and destroy (pulumi pkg/v3 v3.254.0,
-// cmd/pulumi/pulumi.go, declareFlagsAsEnvironmentVariables). It takes precedence over the option of Pulumi.yaml. The Automation API
-// has no other way to switch the refresh off.
-const optionRefresh = "PULUMI_OPTION_REFRESH"
-
-// ErrNoCLI is returned if the tool chain has no Pulumi CLI.
-var ErrNoCLI = errors.New("the tool chain holds no Pulumi CLI: run `em-infra tools install`")
-
-// cli returns the Pulumi CLI of the tool chain.
-func cli(tools *toolchain.Installed) (*engine.Command, error) {
-	tool, found := tools.CLI()
-	if !found {
-		return nil, ErrNoCLI
-	}
-	version, err := semver.ParseTolerant(tool.Version)
-	if err != nil {
-		return nil, fmt.Errorf("version of %s: %w", tool.Path, err)
-	}
-	return engine.NewCommand(tool.Path, version), nil
-}
-
-// EnsureStack creates the stack if it does not exist, with the configuration of its rehearsal, so that the engine can be run by
-// hand.
-func (o *Operator) EnsureStack(ctx context.Context) error {
-	_, err := o.begin(ctx, needs{newStack: true})
-	return err
-}
-
-// StartLab starts the lab of a rehearsal unless it is running. It needs [Options.Lab].
-func (o *Operator) StartLab(ctx context.Context) error {
-	inv, err := o.Inventory()
-	if err != nil {
-		return refused(err)
-	}
-	return o.startLab(ctx, inv, o.emit)
 }

@@ -1,0 +1,56 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+// enterLab moves the inventory of a rehearsal to the lab's network.
+func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
+	if !s.workspace.Rehearsed {
+		return LabHost{}, nil
+	}
+	if needed.lab {
+		if err := s.startLab(ctx, s.inventory, s.emit); err != nil {
+			return LabHost{}, err
+		}
+	}
+	host, err := s.options.Lab.Running(s.site())
+	if err != nil {
+		return host, err
+	}
+	moved, err := s.inventory.Rebase(host.Network)
+	if err != nil {
+		return host, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(s.workspace.Dir)))
+	}
+	s.work(moved)
+	return host, nil
+}
+
+// startLab starts the lab of a rehearsal unless it is running, and reports its address.
+func (o *Operator) startLab(ctx context.Context, inv *inventory.Inventory, tell func(Event)) error {
+	if err := o.options.Lab.Check(o.site()); err != nil {
+		return refused(err)
+	}
+	if err := o.workspace.Prepare(); err != nil {
+		return err
+	}
+	host, err := o.options.Lab.Start(ctx, o.site())
+	if err != nil {
+		return err
+	}
+	tell(LabStarted{Lab: host, Nodes: len(inv.Nodes)})
+	return nil
+}
+
+// StartLab starts the lab of a rehearsal unless it is running. It needs [Options.Lab].
+func (o *Operator) StartLab(ctx context.Context) error {
+	inv, err := o.Inventory()
+	if err != nil {
+		return refused(err)
+	}
+	return o.startLab(ctx, inv, o.emit)
+}
