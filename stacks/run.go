@@ -152,24 +152,7 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 	if err != nil {
 		return err
 	}
-	args := clusterArgs(inv)
-	args.RecoveryTimeout, args.Until = options.RecoveryTimeout, options.Until
-	args.Interrupted, args.FormerNames, args.DrainTimeout = options.Interrupted, options.FormerNames, options.DrainTimeout
-	args.Runs, args.AwaitsShutdown = runsOn(settings.host()), awaitsShutdownOn(settings.host())
-	args.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
-	args.Canary = cmp.Or(options.Canary, args.Canary)
-	args.AllowReplace, args.NewBirth, args.Refused, args.Unread = options.AllowReplace, options.NewBirth, options.Refused, options.Unread
-	args.Stands = options.Stands
-	if args.NewBirth == nil {
-		args.NewBirth = uuid.NewString
-	}
-	args.Snapshot = keepSnapshots(ctx.Stack(), inv, options)
-	args.UpgradeKubernetes = options.UpgradeKubernetes
-	if args.UpgradeKubernetes == nil {
-		args.UpgradeKubernetes = func(ctx context.Context, upgrade components.KubernetesUpgrade) error {
-			return components.UpgradeKubernetesByTool(ctx, upgrade, options.Root, options.Env)
-		}
-	}
+	args := runArgs(ctx.Stack(), inv, settings, options)
 	args.Pool, args.Templates, args.Ownership = pool, templates, owner
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {
@@ -185,6 +168,29 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 	reportPlanned(cluster, inv, options.Planned)
 	export(ctx, inv, cluster, options)
 	return nil
+}
+
+// runArgs returns the arguments of the cluster for a run: those of the inventory, and what the options and the environment add.
+func runArgs(stack string, inv *inventory.Inventory, settings settings, options Options) *components.TalosClusterArgs {
+	args := clusterArgs(inv)
+	args.RecoveryTimeout, args.Until = options.RecoveryTimeout, options.Until
+	args.Interrupted, args.FormerNames, args.DrainTimeout = options.Interrupted, options.FormerNames, options.DrainTimeout
+	args.Runs, args.AwaitsShutdown = runsOn(settings.host()), awaitsShutdownOn(settings.host())
+	args.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
+	args.Canary = cmp.Or(options.Canary, args.Canary)
+	args.AllowReplace, args.NewBirth, args.Refused, args.Unread = options.AllowReplace, options.NewBirth, options.Refused, options.Unread
+	args.Stands = options.Stands
+	if args.NewBirth == nil {
+		args.NewBirth = uuid.NewString
+	}
+	args.Snapshot = keepSnapshots(stack, inv, options)
+	args.UpgradeKubernetes = options.UpgradeKubernetes
+	if args.UpgradeKubernetes == nil {
+		args.UpgradeKubernetes = func(ctx context.Context, upgrade components.KubernetesUpgrade) error {
+			return components.UpgradeKubernetesByTool(ctx, upgrade, options.Root, options.Env)
+		}
+	}
+	return args
 }
 
 // reportPlanned passes the planned configurations of the nodes to report, which may be nil.
