@@ -84,6 +84,7 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, err
 	}
+	locks = slices.DeleteFunc(locks, recovery.Lock.IsOwn) // an up asks for the status at its end
 	images, err := wantedImages(s.inventory, s.factory)
 	return status.Sources{
 		Inventory: s.inventory, Images: images, Host: host, Owner: owner, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,

@@ -29,6 +29,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	r.mustRun(0, "lab", "start", "--seed", dataDiskFirst)
 	before := r.hostFiles()
 	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.NotContains(t, output, "a run works on this stack", "its own claim is none of another run")
 	require.Contains(t, output, "k3s-dev is up")
 	nodes := r.nodes()
 	require.Len(t, nodes, 2)

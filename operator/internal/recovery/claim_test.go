@@ -159,6 +159,7 @@ func TestClaimOfADeadRun(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, locks, 2, test.name)
 		require.Equal(t, test.stale, locks[0].Stale, test.name)
+		require.Equal(t, test.name == "this process", locks[0].IsOwn(), test.name)
 		require.Equal(t, test.claim.Machine == own.Machine, locks[1].Stale, "the engine's lock is judged by a claim of this machine: "+test.name)
 		if test.stale {
 			cleared, err := recovery.ClearStaleLocks(t.Context(), at, time.Time{})

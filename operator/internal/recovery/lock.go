@@ -44,6 +44,9 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("another run works on this stack (%s): wait for it to end, then run again", e.Owner())
 }
 
+// IsOwn reports whether it is the claim of this process.
+func (l Lock) IsOwn() bool { return l.own }
+
 // Owner describes who holds a lock, and since when.
 func (l Lock) Owner() string {
 	owner := fmt.Sprintf("process %d", l.PID)
