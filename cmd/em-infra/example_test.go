@@ -69,6 +69,6 @@ func TestAnEmptyFolder(t *testing.T) {
 	require.Equal(t, exitOK, listed.code, "%s", listed.err)
 	require.Contains(t, listed.out, "proxmoxve")
 	rehearsed := em(t.Context(), "up", "--stack", "k3s-dev", "--lab", "--yes")
-	require.Equal(t, "rehearsals need controlplane, which nobody publishes, and there is no clone of em-infra here to build it from: "+
+	require.Equal(t, "rehearsals need controlplane, which is not published anywhere, and there is no clone of em-infra here to build it from: "+
 		"run rehearsals in a clone, or once `em-infra tools install --lab` there, which keeps it for all folders\n", rehearsed.err)
 }

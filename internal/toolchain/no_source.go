@@ -36,7 +36,7 @@ func noBuild(missing []*wanted) error {
 	case LanguageHost:
 		return fmt.Errorf("pulumi-%s is not on PATH, and %w: install Pulumi (https://www.pulumi.com/docs/install), which has it, or run this in a clone", w.name, ErrNoBuild)
 	case Lab:
-		return fmt.Errorf("rehearsals need %s, which nobody publishes, and %w: run rehearsals in a clone, or once `em-infra tools install --lab` there, which keeps it for all folders", w.name, ErrNoBuild)
+		return fmt.Errorf("rehearsals need %s, which is not published anywhere, and %w: run rehearsals in a clone, or once `em-infra tools install --lab` there, which keeps it for all folders", w.name, ErrNoBuild)
 	default:
 		return fmt.Errorf("the official plugin %s %s cannot be had (%s), and %w: run this again with a connection to %s, or in a clone", w.name, w.version, w.reason, ErrNoBuild, w.host())
 	}

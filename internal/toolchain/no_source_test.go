@@ -44,7 +44,7 @@ func TestWithoutASource(t *testing.T) {
 		},
 		{
 			"a rehearsal", toolchain.Options{Rehearsal: true}, map[string]string{"pulumi": pulumi},
-			"rehearsals need controlplane, which nobody publishes, and there is no clone of em-infra here to build it from: run rehearsals in a clone, or once `em-infra tools install --lab` there, which keeps it for all folders",
+			"rehearsals need controlplane, which is not published anywhere, and there is no clone of em-infra here to build it from: run rehearsals in a clone, or once `em-infra tools install --lab` there, which keeps it for all folders",
 		},
 		{
 			"a language host", toolchain.Options{LanguageHost: true}, map[string]string{"pulumi": pulumi},

@@ -19,7 +19,7 @@ type Turn struct {
 	Limit time.Duration
 	// Interval is the time between two looks; up to half of it is added, so that runs that wait do not look at the same moment. Default: 2 s.
 	Interval time.Duration
-	// Tell receives a sentence when the owner changes. Default: nil, nobody is told.
+	// Tell receives a sentence when the owner changes. Default: nil, it is not told.
 	Tell func(string)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +44,10 @@ func TestOneOfTwenty(t *testing.T) {
 	if place == "" {
 		t.Skip("it is started by TestTwentyStartsAtOnce")
 	}
+	go func() { // the test holds the other end: a run whose test was killed ends, too
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
 	r := runOn(t, place, recovering.Turn{Limit: 10 * time.Minute, Interval: 20 * time.Millisecond})
 	_, err := r.ClearLocks(t.Context())
 	require.NoError(t, err)
@@ -75,6 +80,10 @@ func TestTwentyStartsAtOnce(t *testing.T) {
 					run.Env = append(os.Environ(), variablePlace+"="+at, variableSite+"="+site)
 					for key, value := range keyless {
 						run.Env = append(run.Env, key+"="+value)
+					}
+					if _, err := run.StdinPipe(); err != nil { // closed when the run has ended
+						outputs <- err.Error()
+						return
 					}
 					if output, err := run.CombinedOutput(); err != nil {
 						outputs <- string(output)
