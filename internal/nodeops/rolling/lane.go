@@ -4,54 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/poll"
 )
-
-// Options of a lane.
-type Options struct {
-	// MaxUnavailable is the number of workers that change at a time. Default: 1. Control planes always change alone.
-	MaxUnavailable int
-	// Patience is how long a change waits for the rest of the cluster to be healthy before it is refused. Default: 5 minutes,
-	// in which a node that has just joined becomes a member.
-	Patience time.Duration
-	// Recovery is the longest time until a changed node works again. Default: 15 minutes, for a reboot on slow hardware.
-	Recovery time.Duration
-	// MinReady is how long a changed node must work before the next node may change. It reveals a node that fails soon after
-	// its start, and changes that Talos starts only after its answer. Default: 10 seconds.
-	MinReady time.Duration
-	// Yield is how long a node that yields waits for others before it queues. Default: 5 seconds, in which all nodes of one
-	// upgrade arrive.
-	Yield time.Duration
-	// Interval between two checks. Default: half a second.
-	Interval time.Duration
-	// Tell receives what a node in the lane or its queue waits for, and the longest time, each time that changes. Default:
-	// nil, no messages.
-	Tell func(node Node, what string)
-}
-
-func (o Options) withDefaults() Options {
-	o.MaxUnavailable = max(o.MaxUnavailable, 1)
-	if o.Patience == 0 {
-		o.Patience = 5 * time.Minute
-	}
-	if o.Recovery == 0 {
-		o.Recovery = 15 * time.Minute
-	}
-	if o.MinReady == 0 {
-		o.MinReady = 10 * time.Second
-	}
-	if o.Yield == 0 {
-		o.Yield = 5 * time.Second
-	}
-	if o.Interval == 0 {
-		o.Interval = 500 * time.Millisecond
-	}
-	return o
-}
 
 // Lane admits the nodes of one cluster in the order of their arrival. It is safe for concurrent use.
 type Lane struct {
@@ -64,13 +21,6 @@ type Lane struct {
 	closed *closedError  // why no node is admitted any more
 	unwell bool          // a node was refused: the next one does not wait as long for the same problem
 	moved  chan struct{} // closed and replaced when one of the fields above changes
-}
-
-// visit is one node's place in the lane.
-type visit struct {
-	node     Node
-	terms    Terms
-	minReady time.Duration
 }
 
 // NewLane returns an open lane.
@@ -191,38 +141,6 @@ func (l *Lane) yield(ctx context.Context, node Node) {
 	}
 }
 
-// takeTurn waits in the queue and then takes a place in the lane. A machine that is switched on does not wait, because the
-// node ahead of it may wait for exactly this machine.
-func (l *Lane) takeTurn(ctx context.Context, change Change) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	node := change.Node
-	l.queue = append(l.queue, node)
-	for {
-		if l.closed != nil {
-			l.leaveQueue(node)
-			return fmt.Errorf("%s is untouched, because %w", node.Name, l.closed)
-		}
-		if change.SwitchesOn || l.queue[0] == node && l.hasRoomFor(node) {
-			l.leaveQueue(node)
-			l.inside = append(l.inside, visit{node: node, minReady: max(change.MinReady, l.options.MinReady)})
-			return nil
-		}
-		moved := l.moved
-		l.mu.Unlock()
-		l.tell(node, "waits for its turn")
-		select {
-		case <-moved:
-		case <-ctx.Done():
-		}
-		l.mu.Lock()
-		if ctx.Err() != nil {
-			l.leaveQueue(node)
-			return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
-		}
-	}
-}
-
 // untilSpared waits until the cluster can spare the node.
 func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err error) {
 	l.mu.Lock()
@@ -281,61 +199,4 @@ func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 		return false, nil
 	}) // the result of the last check is returned in any case
 	return last
-}
-
-// hasRoomFor reports whether a node may enter now. A control plane changes alone, because without it the cluster has less
-// redundancy.
-func (l *Lane) hasRoomFor(node Node) bool {
-	if node.ControlPlane {
-		return len(l.inside) == 0
-	}
-	return len(l.inside) < l.options.MaxUnavailable &&
-		!slices.ContainsFunc(l.inside, func(v visit) bool { return v.node.ControlPlane })
-}
-
-// others returns the other nodes in the lane. The caller holds the lock.
-func (l *Lane) others(node Node) []Node {
-	var nodes []Node
-	for _, v := range l.inside {
-		if v.node.Name != node.Name {
-			nodes = append(nodes, v.node)
-		}
-	}
-	return nodes
-}
-
-// visitors returns the other nodes in the lane.
-func (l *Lane) visitors(node Node) []Node {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.others(node)
-}
-
-// placeOf returns the place of a node in the lane; zero for a node without one.
-func (l *Lane) placeOf(node Node) visit {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, v := range l.inside {
-		if v.node.Name == node.Name {
-			return v
-		}
-	}
-	return visit{}
-}
-
-func (l *Lane) leaveQueue(node Node) {
-	if i := slices.Index(l.queue, node); i >= 0 {
-		l.queue = slices.Delete(l.queue, i, i+1)
-	}
-	l.move()
-}
-
-func (l *Lane) drop(node Node) {
-	l.inside = slices.DeleteFunc(l.inside, func(v visit) bool { return v.node.Name == node.Name })
-}
-
-// move wakes all waiting nodes.
-func (l *Lane) move() {
-	close(l.moved)
-	l.moved = make(chan struct{})
 }
