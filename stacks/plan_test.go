@@ -47,6 +47,25 @@ func TestPlansAreGolden(t *testing.T) {
 	}
 }
 
+// samples are the stacks of this repository.
+var samples = []string{"k3s-dev", "k8s-prod"}
+
+func TestPlansOfTheSamplesAreGolden(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range samples {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			options := fixture(name)
+			options.Inventory = filepath.Join("stacks", name)
+			r, err := runWith(t, options, reachable(nil))
+			require.NoError(t, err)
+			recorder.Golden(t, *update, "plan/stacks-"+name+".golden", r.Plan())
+		})
+	}
+}
+
 func TestPreviewsRegisterWhatUpdatesDo(t *testing.T) {
 	t.Parallel()
 
