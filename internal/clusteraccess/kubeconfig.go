@@ -11,8 +11,8 @@ import (
 // errUnreadable quotes nothing, since the text is secret.
 var errUnreadable = errors.New("the kubeconfig that Talos made cannot be read: run up again")
 
-// KubeconfigAt returns a kubeconfig with another endpoint, e.g. https://192.168.20.10:6443; everything else is unchanged. The
-// error quotes nothing of the text, which is secret.
+// KubeconfigAt returns a kubeconfig with another endpoint, e.g. https://192.168.20.10:6443, and with its context named after the cluster;
+// Talos names it USER@CLUSTER. Everything else is unchanged. The error quotes nothing of the text, which is secret.
 func KubeconfigAt(text, endpoint string) (string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) != 1 {
@@ -27,7 +27,7 @@ func KubeconfigAt(text, endpoint string) (string, error) {
 		led = led || server.Value != endpoint
 		server.Value = endpoint
 	}
-	if !led {
+	if named := nameContext(document.Content[0]); !led && !named {
 		return text, nil
 	}
 	var changed bytes.Buffer
@@ -37,6 +37,20 @@ func KubeconfigAt(text, endpoint string) (string, error) {
 		return "", errUnreadable
 	}
 	return changed.String(), nil
+}
+
+// nameContext names the only context, which is the current one, after its cluster. It reports whether the name has changed.
+func nameContext(config *yaml.Node) bool {
+	contexts, current := valueOf(config, "contexts"), valueOf(config, "current-context")
+	if contexts == nil || contexts.Kind != yaml.SequenceNode || len(contexts.Content) != 1 || current == nil {
+		return false
+	}
+	name, cluster := valueOf(contexts.Content[0], "name"), valueOf(valueOf(contexts.Content[0], "context"), "cluster")
+	if name == nil || cluster == nil || cluster.Kind != yaml.ScalarNode || name.Value != current.Value || name.Value == cluster.Value {
+		return false
+	}
+	name.Value, current.Value = cluster.Value, cluster.Value
+	return true
 }
 
 // serversIn returns the values of clusters[*].cluster.server.

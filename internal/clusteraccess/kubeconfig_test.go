@@ -52,3 +52,22 @@ func TestWhatIsNoKubeconfigIsNotQuoted(t *testing.T) {
 		require.EqualError(t, err, "the kubeconfig that Talos made cannot be read: run up again", text)
 	}
 }
+
+// TestTheContextHasTheNameOfTheCluster: that of Talos has the user's, too. One that somebody has named otherwise, and of several, stay.
+func TestTheContextHasTheNameOfTheCluster(t *testing.T) {
+	t.Parallel()
+	contexts := func(name, more, current string) string {
+		return made + "contexts:\n    - context:\n        cluster: k3s-dev\n        namespace: default\n        user: admin@k3s-dev\n      name: " + name + "\n" + more + "current-context: " + current + "\n"
+	}
+	const other = "    - context:\n        cluster: other\n      name: other\n"
+	for _, test := range []struct{ text, want string }{
+		{contexts("admin@k3s-dev", "", "admin@k3s-dev"), contexts("k3s-dev", "", "k3s-dev")},
+		{contexts("k3s-dev", "", "k3s-dev"), contexts("k3s-dev", "", "k3s-dev")},
+		{contexts("admin@k3s-dev", "", "another"), contexts("admin@k3s-dev", "", "another")},
+		{contexts("admin@k3s-dev", other, "other"), contexts("admin@k3s-dev", other, "other")},
+	} {
+		named, err := clusteraccess.KubeconfigAt(test.text, "https://192.168.20.10:6443")
+		require.NoError(t, err)
+		require.Equal(t, test.want, named)
+	}
+}
