@@ -17,26 +17,17 @@ func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 	if w.Rehearsed && strings.HasSuffix(w.Stack, rehearsalSuffix) {
 		return nil // the stack that is rehearsed has the same VMIDs, on a host of its own
 	}
-	others, err := w.Beside()
+	endpoint, err := w.RealEndpoint()
 	if err != nil {
 		return err
 	}
-	here, err := w.RealEndpoint()
+	others, err := besideOf(w, endpoint)
 	if err != nil {
 		return err
 	}
 	var found inventory.Problems
-	for _, other := range others {
-		there, err := other.RealEndpoint()
-		if err != nil || here != "" && there != "" && pve.Origin(here) != pve.Origin(there) {
-			continue
-		}
-		sound, err := inventory.Load(workspace.Nearby(other.Inventory))
-		if err != nil {
-			continue // a command for that stack reports the error
-		}
+	for _, beside := range others {
 		var problems *inventory.Problems
-		beside := inventory.Beside{Stack: other.Stack, Inventory: sound, SameEndpoint: here != "" && there != ""} // others were left out
 		if errors.As(inv.CheckBeside(beside), &problems) {
 			found = slices.Concat(found, *problems)
 		}
@@ -45,6 +36,28 @@ func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 		return &found
 	}
 	return nil
+}
+
+// besideOf returns the stacks beside one, without those whose endpoints are others than this. A stack whose inventory is not valid is left out:
+// a command for it reports the error.
+func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, error) {
+	others, err := w.Beside()
+	if err != nil {
+		return nil, err
+	}
+	var beside []inventory.Beside
+	for _, other := range others {
+		there, err := other.RealEndpoint()
+		if err != nil || endpoint != "" && there != "" && pve.Origin(endpoint) != pve.Origin(there) {
+			continue
+		}
+		sound, err := inventory.Load(workspace.Nearby(other.Inventory))
+		if err != nil {
+			continue
+		}
+		beside = append(beside, inventory.Beside{Stack: other.Stack, Inventory: sound, SameEndpoint: endpoint != "" && there != ""}) // others were left out
+	}
+	return beside, nil
 }
 
 // Validate loads the stack's inventory and compares it with the inventories of the stacks beside it. It needs no network. The error

@@ -14,15 +14,17 @@ import (
 func TestFlagsAreCompleted(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ line, values string }{
-		{"status --stack", "k3s-dev"},
-		{"state restore --stack", "k3s-dev"},
+		{"status --stack", "k3s-dev k8s-prod"},
+		{"state restore --stack", "k3s-dev k8s-prod"},
 		{"up --until", "generate provision bootstrap addons verify"},
 		{"up --only", "generate provision bootstrap addons verify"},
 		{"preview --allow-change", "secrets"},
 		{"drift --output", "text json"},
-		{"up", "k3s-dev"},
-		{"validate", "k3s-dev"},
+		{"up", "k3s-dev k8s-prod"},
+		{"validate", "k3s-dev k8s-prod"},
 		{"up k3s-dev", ""},
+		{"init --control-planes", "1 3 5"},
+		{"init --bridge", ""},
 		{"role --pve", "8.4 9.1"},
 		{"lab start --pve", "8.4 9.1"},
 		{"reboot --stack k3s-dev", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},

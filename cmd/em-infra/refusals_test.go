@@ -81,7 +81,7 @@ func TestHelpIsASuccess(t *testing.T) {
 func TestNoProjectHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{{"up"}, {"preview", "--lab"}, {"destroy"}, {"lab", "status"}} {
-		require.Equal(t, refusal("no Pulumi.yaml of project em-infra here or in a folder above: change into the folder of your project, or write an example of one with `em-infra example`"),
+		require.Equal(t, refusal("no Pulumi.yaml of project em-infra here or in a folder above: change into the folder of your project, or write one with `em-infra init`"),
 			em(t.Context(), append(args, "--stack", "k3s-dev")...))
 	}
 }

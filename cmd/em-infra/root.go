@@ -18,6 +18,7 @@ func newRootCommand() *cobra.Command {
 	bindDirectory(command)
 	bindColor(command)
 	command.AddCommand(
+		newInitCommand(),
 		newExampleCommand(),
 		newManualsCommand(),
 		newValidateCommand(),
@@ -52,6 +53,7 @@ func newRootCommand() *cobra.Command {
 		newISOCommand(),
 		newSecretsCommand(),
 		newCredentialsCommand(),
+		newKubeconfigCommand(),
 		newRotateCommand(),
 		newCICommand(),
 	)

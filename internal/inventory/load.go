@@ -151,3 +151,14 @@ func headerFinding(document *strictyaml.Document, kind string) *strictyaml.Findi
 	}
 	return nil
 }
+
+// DefaultCluster returns the defaults of cluster.yaml that depend on no other key.
+func DefaultCluster() (Cluster, error) {
+	var cluster Cluster
+	document, finding := strictyaml.Parse([]byte("apiVersion: " + APIVersion + "\nkind: " + KindCluster + "\n"))
+	if finding != nil {
+		return cluster, errors.New(finding.Fault.String())
+	}
+	_, err := document.Decode(&cluster) // its findings are the required keys
+	return cluster, err
+}

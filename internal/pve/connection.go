@@ -87,6 +87,36 @@ func (c Connection) Reach(ctx context.Context) (release string, err error) {
 	return version.Version, nil
 }
 
+// UnreachedError says why Proxmox VE does not answer, and what to do.
+type UnreachedError struct {
+	// Reason is the kind of failure.
+	Reason Reason
+	// What says what is wrong, without what to do.
+	What string
+
+	remedy string
+	cause  error
+}
+
+// Reason is why Proxmox VE does not answer.
+type Reason int
+
+// The reasons.
+const (
+	// NoAnswer means that nothing answers at the endpoint.
+	NoAnswer Reason = iota
+	// TokenRefused means that the host does not know the token, or not with this secret.
+	TokenRefused
+	// CertificateUntrusted means that the host's certificate is not trusted here.
+	CertificateUntrusted
+	// NameUnknown means that the name in the endpoint has no address.
+	NameUnknown
+)
+
+func (e *UnreachedError) Error() string { return e.What + ": " + e.remedy }
+
+func (e *UnreachedError) Unwrap() error { return e.cause }
+
 func (c Connection) explain(err error) error {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -94,16 +124,24 @@ func (c Connection) explain(err error) error {
 	)
 	err = withoutURL(err)
 	id, _, _ := strings.Cut(c.Token, "=")
+	unreached := &UnreachedError{cause: err}
+	say := func(reason Reason, remedy, format string, args ...any) {
+		unreached.Reason, unreached.remedy, unreached.What = reason, remedy, fmt.Sprintf(format, args...)
+	}
 	switch {
 	case proxmox.IsNotAuthorized(err):
-		return fmt.Errorf("proxmox VE at %s refuses the token %s: make it with `pveum user token add`, or set its secret again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`", c.Endpoint, id)
+		say(TokenRefused, "make it with `pveum user token add`, or set its secret again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`",
+			"proxmox VE at %s refuses the token %s", c.Endpoint, id)
 	case errors.As(err, &certificate):
-		return fmt.Errorf("the certificate of Proxmox VE at %s is not trusted (%w): give the host a certificate that is, or run `pulumi config set --stack STACK em-infra:proxmoxInsecure true`", c.Endpoint, certificate.Err)
+		say(CertificateUntrusted, "give the host a certificate that is, or run `pulumi config set --stack STACK em-infra:proxmoxInsecure true`",
+			"the certificate of Proxmox VE at %s is not trusted (%v)", c.Endpoint, certificate.Err)
 	case errors.As(err, &lookup):
-		return fmt.Errorf("the name in %s is unknown (%w): correct it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
+		say(NameUnknown, "correct it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`", "the name in %s is unknown (%v)", c.Endpoint, err)
 	default:
-		return fmt.Errorf("proxmox VE does not answer at %s (%w): start the host, or correct the endpoint with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
+		say(NoAnswer, "start the host, or correct the endpoint with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`",
+			"proxmox VE does not answer at %s (%v)", c.Endpoint, err)
 	}
+	return unreached
 }
 
 // withoutURL returns an error without the requested URL, for a sentence that names it already.

@@ -66,6 +66,9 @@ func TestReachSaysWhatIsInTheWay(t *testing.T) {
 			connection := good
 			test.change(&connection)
 			_, err := connection.Reach(t.Context())
+			if unreached := new(pve.UnreachedError); errors.As(err, &unreached) {
+				require.True(t, strings.HasPrefix(test.err, unreached.What+": "), "what is wrong is said without what to do")
+			}
 			require.EqualError(t, err, test.err)
 			require.NotContains(t, err.Error(), secret)
 			_, ofGood, _ := strings.Cut(good.Token, "=")

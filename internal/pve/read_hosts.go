@@ -78,6 +78,9 @@ type Bridge struct {
 	Ports string `json:"bridge_ports"`
 	// MTU in bytes, if it is configured; without it a bridge has the MTU of its ports.
 	MTU json.Number `json:"mtu"`
+	// CIDR is the host's own IPv4 address on it with the length of its network, and Gateway its default route; empty without one.
+	CIDR    string `json:"cidr"`
+	Gateway string `json:"gateway"`
 }
 
 // Bridges returns the bridges of a host that the token may use.

@@ -47,7 +47,7 @@ type Workspace struct {
 const variableBackend = "PULUMI_BACKEND_URL"
 
 // ErrNoProject means that there is no project here.
-var ErrNoProject = errors.New("no Pulumi.yaml of project " + Project + " here or in a folder above: change into the folder of your project, or write an example of one with `em-infra example`")
+var ErrNoProject = errors.New("no Pulumi.yaml of project " + Project + " here or in a folder above: change into the folder of your project, or write one with `em-infra init`")
 
 // FindRoot returns the project's folder: from, or the nearest folder above it with the project's Pulumi.yaml.
 func FindRoot(from string) (string, error) {

@@ -59,7 +59,7 @@ func TestFindRootFindsNone(t *testing.T) {
 	empty := t.TempDir()
 	_, err := workspace.FindRoot(empty)
 	require.ErrorIs(t, err, workspace.ErrNoProject)
-	require.EqualError(t, err, "no Pulumi.yaml of project em-infra here or in a folder above: change into the folder of your project, or write an example of one with `em-infra example`")
+	require.EqualError(t, err, "no Pulumi.yaml of project em-infra here or in a folder above: change into the folder of your project, or write one with `em-infra init`")
 
 	foreign := t.TempDir()
 	write(t, filepath.Join(foreign, "Pulumi.yaml"), "name: another\nruntime: go\n")

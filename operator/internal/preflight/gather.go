@@ -18,6 +18,7 @@ const atOnce = 8
 // gatherer reads facts concurrently.
 type gatherer struct {
 	subject Subject
+	paths   []string // of the access control that the token's privileges are read for
 	reader  pve.Reader
 	group   errgroup.Group
 	mu      sync.Mutex // guards found
@@ -26,18 +27,14 @@ type gatherer struct {
 
 // Gather reads the facts for the rules. The snapshot contains the errors of reading.
 func Gather(ctx context.Context, subject Subject) Snapshot {
-	g := &gatherer{subject: subject, found: Snapshot{
-		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
-		Configs: map[int]Reading[pve.GuestConfig]{}, Factory: Factory{URL: subject.Factory.String(), Needed: extensions(subject.Inventory)},
-		FormerNames: subject.FormerNames, Owner: subject.Owner, Knows: map[int]bool{},
-	}}
+	g := newGatherer(subject, paths(subject.Inventory))
+	g.found.Factory = Factory{URL: subject.Factory.String(), Needed: extensions(subject.Inventory)}
 	for _, vmid := range subject.Known {
 		g.found.Knows[vmid] = true
 	}
 	if !g.reach(ctx) {
 		return g.found
 	}
-	g.group.SetLimit(atOnce)
 	g.cluster(ctx)
 	g.factory(ctx)
 	g.wait()
@@ -45,6 +42,15 @@ func Gather(ctx context.Context, subject Subject) Snapshot {
 	g.configs(ctx)
 	g.wait()
 	return g.found
+}
+
+func newGatherer(subject Subject, paths []string) *gatherer {
+	g := &gatherer{subject: subject, paths: paths, found: Snapshot{
+		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
+		Configs: map[int]Reading[pve.GuestConfig]{}, FormerNames: subject.FormerNames, Owner: subject.Owner, Knows: map[int]bool{},
+	}}
+	g.group.SetLimit(atOnce)
+	return g
 }
 
 // wait waits for all readings; a failed reading contains its error.
@@ -69,7 +75,7 @@ func (g *gatherer) reach(ctx context.Context) bool {
 func (g *gatherer) cluster(ctx context.Context) {
 	read(g, func() ([]pve.Node, error) { return g.reader.Nodes(ctx) }, func(nodes Reading[[]pve.Node]) { g.found.Nodes = nodes })
 	read(g, func() ([]pve.Guest, error) { return g.reader.Guests(ctx) }, func(guests Reading[[]pve.Guest]) { g.found.Guests = guests })
-	for _, path := range paths(g.subject.Inventory) {
+	for _, path := range g.paths {
 		read(g, func() ([]string, error) { return g.reader.Privileges(ctx, path) },
 			func(privileges Reading[[]string]) { g.found.Privileges[path] = privileges })
 	}

@@ -12,17 +12,22 @@ func (g *gatherer) hosts(ctx context.Context) {
 	for _, name := range hostNames(g.subject.Inventory) {
 		if g.isOnline(name) {
 			g.host(ctx, name)
+			g.reachesFactory(ctx, name)
 		}
 	}
 }
 
-func (g *gatherer) host(ctx context.Context, name string) {
-	keep := func(change func(*Host)) {
+// keep returns a function that changes what is known of a host.
+func (g *gatherer) keep(name string) func(change func(*Host)) {
+	return func(change func(*Host)) {
 		host := g.found.Hosts[name]
 		change(&host)
 		g.found.Hosts[name] = host
 	}
-	r := g.reader
+}
+
+func (g *gatherer) host(ctx context.Context, name string) {
+	keep, r := g.keep(name), g.reader
 	read(g, func() (pve.Capacity, error) { return r.Capacity(ctx, name) },
 		func(v Reading[pve.Capacity]) { keep(func(h *Host) { h.Capacity = v }) })
 	read(g, func() (time.Duration, error) { return g.ahead(ctx, name) },
@@ -35,9 +40,13 @@ func (g *gatherer) host(ctx context.Context, name string) {
 		func(v Reading[[]pve.PCIDevice]) { keep(func(h *Host) { h.Devices = v }) })
 	read(g, func() ([]pve.Mapping, error) { return r.Mappings(ctx, name) },
 		func(v Reading[[]pve.Mapping]) { keep(func(h *Host) { h.Mappings = v }) })
+}
+
+// reachesFactory starts asking a host whether it reaches the Image Factory.
+func (g *gatherer) reachesFactory(ctx context.Context, name string) {
 	read(g, func() (struct{}, error) {
-		return struct{}{}, r.Reaches(ctx, name, g.subject.Factory.JoinPath("versions").String())
-	}, func(v Reading[struct{}]) { keep(func(h *Host) { h.FactoryErr = v.Err }) })
+		return struct{}{}, g.reader.Reaches(ctx, name, g.subject.Factory.JoinPath("versions").String())
+	}, func(v Reading[struct{}]) { g.keep(name)(func(h *Host) { h.FactoryErr = v.Err }) })
 }
 
 // ahead compares clocks: it assumes that the host answered in the middle of the request. A difference that the request's duration

@@ -60,8 +60,8 @@ func strangers(inv *inventory.Inventory, found Snapshot) []pve.Guest {
 	return all
 }
 
-// described returns a description of a guest for messages.
-func described(guest pve.Guest) string {
+// Described returns a description of a guest for messages.
+func Described(guest pve.Guest) string {
 	kind := "VM"
 	switch {
 	case guest.Type != qemu:

@@ -27,7 +27,7 @@ func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 		theirMACs, theirAddresses := networkOf(config.Value)
 		for _, own := range macs {
 			if slices.Contains(theirMACs, own.mac) && !found.isFormer(guest, own.owner) {
-				s.fail("mac", "set another mac in nodes.yaml, or remove it to have one derived", "MAC %s of %s is that of %s too", own.mac, own.owner, described(guest))
+				s.fail("mac", "set another mac in nodes.yaml, or remove it to have one derived", "MAC %s of %s is that of %s too", own.mac, own.owner, Described(guest))
 			}
 		}
 		for _, own := range addresses {
@@ -35,7 +35,7 @@ func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 			case !slices.Contains(theirAddresses, own.address):
 			case found.isFormer(guest, own.owner):
 				s.warn("address", fmt.Sprintf("if no run made it, delete VM %d first", guest.VMID),
-					"%s has another vmid than %s of its name, which is replaced if a run made it", own.owner, described(guest))
+					"%s has another vmid than %s of its name, which is replaced if a run made it", own.owner, Described(guest))
 			default:
 				s.address(own, guest)
 			}
@@ -58,10 +58,10 @@ func (found Snapshot) isFormer(guest pve.Guest, owner string) bool {
 func (s *collector) address(own ownedAddress, guest pve.Guest) {
 	const remedy = "choose another address in the inventory, or for the other one"
 	if guest.Status == "running" {
-		s.fail("address", remedy, "%s of %s is the address of %s too", own.address, own.owner, described(guest))
+		s.fail("address", remedy, "%s of %s is the address of %s too", own.address, own.owner, Described(guest))
 		return
 	}
-	s.warn("address", remedy, "%s of %s is the address of %s too, which is off", own.address, own.owner, described(guest))
+	s.warn("address", remedy, "%s of %s is the address of %s too, which is off", own.address, own.owner, Described(guest))
 }
 
 type ownedAddress struct {

@@ -143,11 +143,11 @@ func (g gpuHost) free(device pve.PCIDevice) {
 		}
 	}
 	for _, guest := range g.holders(device) {
-		remedy := fmt.Sprintf("remove its hostpci from %s, or choose another device", described(guest))
+		remedy := fmt.Sprintf("remove its hostpci from %s, or choose another device", Described(guest))
 		if guest.Status == "running" {
-			g.fail("gpu", remedy, "PCI %s on %s is in use by %s", device.Address, g.name, described(guest))
+			g.fail("gpu", remedy, "PCI %s on %s is in use by %s", device.Address, g.name, Described(guest))
 		} else {
-			g.warn("gpu", remedy, "PCI %s on %s is given to %s too, which is off", device.Address, g.name, described(guest))
+			g.warn("gpu", remedy, "PCI %s on %s is given to %s too, which is off", device.Address, g.name, Described(guest))
 		}
 	}
 }

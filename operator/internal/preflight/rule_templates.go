@@ -28,7 +28,7 @@ func checkTemplates(s *collector, inv *inventory.Inventory, found Snapshot) {
 		}
 		if !isBeingMade(guest, found.Configs[vmid]) && found.Configs[vmid].Err == nil && !found.belongs(guest) {
 			whose, remedy := found.stranger(guest, templateVersion(found.Configs[vmid].Value) != "")
-			s.fail("template", remedy+anotherTemplate, "VMID %d of the template on %s is taken by %s%s", vmid, host, described(guest), whose)
+			s.fail("template", remedy+anotherTemplate, "VMID %d of the template on %s is taken by %s%s", vmid, host, Described(guest), whose)
 			continue
 		}
 		checkTemplate(s, inv, host, guest, found.Configs[vmid])
@@ -42,17 +42,17 @@ func checkTemplate(s *collector, inv *inventory.Inventory, host string, guest pv
 	case isBeingMade(guest, config):
 		s.warn("template", beingMade, "VM %d on %s is being made; it is taken for the template, which a run before may have begun", guest.VMID, guest.Node)
 	case isOurTemplate(inv, guest) && guest.Node == host && !bool(guest.Template):
-		s.ok("template", "%s is half made by a run before: up goes on from there", described(guest))
+		s.ok("template", "%s is half made by a run before: up goes on from there", Described(guest))
 	case !bool(guest.Template) || guest.Node != host:
-		s.fail("template", anotherTemplate, "VMID %d of the template on %s is taken by %s", guest.VMID, host, described(guest))
+		s.fail("template", anotherTemplate, "VMID %d of the template on %s is taken by %s", guest.VMID, host, Described(guest))
 	case config.Err != nil:
-		s.unread("template", described(guest), config.Err)
+		s.unread("template", Described(guest), config.Err)
 	case version == "":
-		s.fail("template", "set another proxmox.template.vmid, or delete that template", "%s is not one of ours: no Talos ISO is in its drive", described(guest))
+		s.fail("template", "set another proxmox.template.vmid, or delete that template", "%s is not one of ours: no Talos ISO is in its drive", Described(guest))
 	case version != wanted:
-		s.ok("template", "%s is of Talos %s: up replaces it by one of %s, running nodes stay as they are", described(guest), version, wanted)
+		s.ok("template", "%s is of Talos %s: up replaces it by one of %s, running nodes stay as they are", Described(guest), version, wanted)
 	default:
-		s.ok("template", "%s is of Talos %s", described(guest), version)
+		s.ok("template", "%s is of Talos %s", Described(guest), version)
 	}
 }
 

@@ -23,7 +23,7 @@ func checkVMIDs(s *collector, inv *inventory.Inventory, found Snapshot) {
 			s.warn("vmid", beingMade, "VM %d on %s is being made; it is taken for %s, which a run before may have begun", node.VMID, guest.Node, node.Name)
 		case !found.isOurs(guest, node):
 			whose, remedy := found.stranger(guest, found.looksLike(guest, node))
-			s.fail("vmid", fmt.Sprintf("%sgive %s another vmid in nodes.yaml", remedy, node.Name), "VMID %d of %s is taken by %s%s", node.VMID, node.Name, described(guest), whose)
+			s.fail("vmid", fmt.Sprintf("%sgive %s another vmid in nodes.yaml", remedy, node.Name), "VMID %d of %s is taken by %s%s", node.VMID, node.Name, Described(guest), whose)
 		case !found.isNamed(guest, node.Name):
 			s.warn("vmid", "nothing, or rename it back yourself", "VM %d on %s was renamed to %s by hand: it has the MAC address of %s, and a run names it so again", node.VMID, guest.Node, guest.Name, node.Name)
 		case guest.Node != node.Host:

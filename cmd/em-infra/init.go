@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
+)
+
+// initFlags are the flags of init. The answers have the names that a refusal names.
+type initFlags struct {
+	options       operator.InitOptions
+	network       string
+	gateway       string
+	first         string
+	workers       int
+	tokenFile     string
+	withoutPerson bool
+}
+
+func newInitCommand() *cobra.Command {
+	flags := &initFlags{}
+	command := &cobra.Command{
+		Use:   "init --stack STACK",
+		Short: "Write the inventory of a new stack that fits the hosts",
+		Long: `Write the inventory and the configuration of a new stack: stacks/STACK/cluster.yaml, nodes.yaml and Pulumi.STACK.yaml, and in a folder
+that is no project yet the files of one. Proxmox VE is asked what it has: hosts, storages and their room, bridges and VLANs, GPUs, and
+the VMIDs and addresses that are in use. What is in use, and what other stacks of the project take, is left out of the proposals.
+
+On a terminal, what no flag says is asked, each question with what is proposed; elsewhere it is taken as proposed. Nothing changes on the hosts, and
+no file is overwritten. Only files that validate and preflight find nothing wrong with are written.
+
+The token is read from ` + proxmoxTokenVariable + `, from the file of --token-file, or from the terminal, where it is not shown. It is written nowhere.
+
+Exit codes: 0 the files are written, 3 something is missing, and nothing was written.`,
+		Example: `  em-infra init
+  ` + proxmoxTokenVariable + `='em-infra@pve!operator=SECRET' em-infra init --stack home --endpoint https://vmhost:8006 --network 192.168.20.0/24 --vlan 20`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command) },
+	}
+	flags.bind(command)
+	return command
+}
+
+func (f *initFlags) bind(command *cobra.Command) {
+	answers, flags := &f.options.Answers, command.Flags()
+	flags.StringVar(&answers.Stack, "stack", "", "the name of the new stack, e.g. home")
+	flags.StringVar(&f.options.Endpoint, "endpoint", "", "the URL of Proxmox VE, e.g. https://vmhost:8006 (default: "+proxmoxEndpointVariable+")")
+	flags.BoolVar(&f.options.Insecure, "insecure", false, "accept any certificate of Proxmox VE (default: "+proxmoxInsecureVariable+")")
+	flags.StringVar(&f.tokenFile, "token-file", "", "the `file` with the API token of Proxmox VE (default: "+proxmoxTokenVariable+")")
+	flags.StringVar(&f.options.ImageFactory, "image-factory", "", "the URL of another Image Factory than the public one")
+	flags.StringVar(&answers.Cluster, "cluster", "", "the name of the cluster (default: that of the stack)")
+	flags.StringSliceVar(&answers.Hosts, "host", nil, "a node of Proxmox VE for the machines; may be repeated (default: all that are online)")
+	flags.StringVar(&answers.Bridge, "bridge", "", "the bridge of the nodes (default: vmbr0, or one that all hosts have)")
+	flags.IntVar(&answers.VLAN, "vlan", 0, "the VLAN tag of the nodes (default: none)")
+	flags.StringVar(&f.network, "network", "", "the network of the nodes, e.g. 192.168.20.0/24 (default: that of the bridge)")
+	flags.StringVar(&f.gateway, "gateway", "", "the gateway of the network (default: that of the bridge, or the first address)")
+	flags.StringVar(&f.first, "first-address", "", "the first of the addresses for the Kubernetes API and the nodes (default: the tenth of the network)")
+	flags.IntVar(&answers.ControlPlanes, "control-planes", 0, "the number of control planes: 1, 3 or 5 (default: 3 on three hosts or more, else 1)")
+	flags.IntVar(&f.workers, "workers", 1, "the number of workers without a GPU")
+	flags.IntVar(&answers.GPUWorkers, "gpu-workers", 0, "the number of workers with a GPU each")
+	flags.StringVar(&answers.ISOStorage, "iso-storage", "", "the storage for the ISO of Talos (default: one for content type iso)")
+	flags.StringVar(&answers.DiskStorage, "disk-storage", "", "the storage for the disks (default: one for content type images)")
+	flags.BoolVar(&f.withoutPerson, "yes", false, "take what is proposed, and ask nothing")
+	completeFlag(command, "control-planes", oneOf("1", "3", "5"))
+	for _, name := range []string{"stack", "endpoint", "cluster", "host", "bridge", "vlan", "network", "gateway", "first-address", "workers", "gpu-workers", "iso-storage", "disk-storage", "image-factory"} {
+		completeFlag(command, name, oneOf()) // only the hosts know
+	}
+}
+
+func (f *initFlags) run(command *cobra.Command) error {
+	if err := f.read(command); err != nil {
+		return refused(err)
+	}
+	streams := streamsOf(command)
+	if isTerminal(streams.in) && !f.withoutPerson {
+		if err := f.askPerson(command.Context(), streams); err != nil {
+			return err
+		}
+	}
+	initialized, err := operator.Init(command.Context(), f.options)
+	if err != nil {
+		return err
+	}
+	f.print(streams, initialized)
+	return nil
+}
+
+// read takes what flags and the environment say.
+func (f *initFlags) read(command *cobra.Command) error {
+	options := &f.options
+	if options.Endpoint == "" {
+		options.Endpoint = os.Getenv(proxmoxEndpointVariable)
+	}
+	if insecure, err := strconv.ParseBool(os.Getenv(proxmoxInsecureVariable)); err == nil && !command.Flags().Changed("insecure") {
+		options.Insecure = insecure
+	}
+	if command.Flags().Changed("workers") {
+		options.Answers.Workers = &f.workers
+	}
+	if f.tokenFile != "" {
+		text, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return fmt.Errorf("%w: name the file with the token as --token-file", err)
+		}
+		options.Token = strings.TrimSpace(string(text))
+	}
+	return f.readAddresses()
+}
+
+// readAddresses reads the flags of the network.
+func (f *initFlags) readAddresses() (err error) {
+	answers := &f.options.Answers
+	if f.network != "" {
+		if answers.Network, err = netip.ParsePrefix(f.network); err != nil {
+			return fmt.Errorf("--network: %q is no network: write one such as 192.168.20.0/24", f.network)
+		}
+	}
+	for _, one := range []struct {
+		flag, text string
+		into       *netip.Addr
+	}{{"gateway", f.gateway, &answers.Gateway}, {"first-address", f.first, &answers.FirstAddress}} {
+		if one.text == "" {
+			continue
+		}
+		if *one.into, err = netip.ParseAddr(one.text); err != nil {
+			return fmt.Errorf("--%s: %q is no address: write one such as 192.168.20.1", one.flag, one.text)
+		}
+	}
+	return nil
+}
+
+func (f *initFlags) print(s streams, initialized *operator.Initialized) {
+	for _, file := range initialized.Files {
+		fmt.Fprintf(s.out, " written    %s\n", workspace.Nearby(filepath.Join(initialized.Root, filepath.FromSlash(file))))
+	}
+	inv := initialized.Inventory
+	fmt.Fprintf(s.out, " preflight  %s\n", initialized.Checks.Summary())
+	for _, check := range initialized.Checks.Unsound() {
+		fmt.Fprintf(s.out, " note       %s: %s\n", check.Sentence, check.Remedy)
+	}
+	fmt.Fprintf(s.out, "%s: %d+%d nodes on %s, Kubernetes API at %s\n", inv.Cluster.Name, len(inv.Nodes.ControlPlanes()), len(inv.Nodes.Workers()),
+		strings.Join(inv.Nodes.Hosts(), ", "), inv.Cluster.EndpointURL())
+	place := "--stack " + f.options.Answers.Stack
+	if os.Getenv(proxmoxTokenVariable) == "" {
+		fmt.Fprintf(s.out, "the token is written nowhere: set %s, or see the comment in Pulumi.%s.yaml\n", proxmoxTokenVariable, f.options.Answers.Stack)
+	}
+	fmt.Fprintf(s.out, "next: %s   # on an emulated host, or\n      %s\n", typed("rehearse %s", place), typed("up %s", place))
+}

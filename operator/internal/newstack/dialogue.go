@@ -1,0 +1,169 @@
+package newstack
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Ask asks a person one question and returns the answer; an empty one means what is proposed. wrong is why the last answer to this question
+// cannot be used; nil at first.
+type Ask func(question, proposed string, wrong error) (string, error)
+
+// question is one of the dialogue.
+type question struct {
+	text string
+	// open reports whether there is something to ask.
+	open func(given Answers, proposed Plan, site Site) bool
+	// proposed is the answer of somebody who presses enter; empty for none.
+	proposed func(Plan) string
+	// set takes an answer.
+	set func(*Answers, string) error
+}
+
+// questions are in the order in which later proposals follow from earlier answers.
+var questions = []question{
+	{
+		text:     "name of the cluster",
+		open:     func(a Answers, _ Plan, _ Site) bool { return a.Cluster == "" },
+		proposed: func(p Plan) string { return p.Cluster },
+		set:      func(a *Answers, text string) error { a.Cluster = text; return nil },
+	},
+	{
+		text:     "hosts, with commas between them",
+		open:     func(a Answers, _ Plan, s Site) bool { return len(a.Hosts) == 0 && len(s.Found.OnlineHosts()) > 1 },
+		proposed: func(p Plan) string { return strings.Join(p.Hosts, ",") },
+		set: func(a *Answers, text string) error {
+			a.Hosts = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+			return nil
+		},
+	},
+	{
+		text:     "bridge of the nodes",
+		open:     func(a Answers, _ Plan, _ Site) bool { return a.Bridge == "" },
+		proposed: func(p Plan) string { return p.Bridge },
+		set:      func(a *Answers, text string) error { a.Bridge = text; return nil },
+	},
+	{
+		text:     "VLAN tag, 0 for none",
+		open:     func(a Answers, _ Plan, _ Site) bool { return a.VLAN == 0 },
+		proposed: func(p Plan) string { return strconv.Itoa(p.VLAN) },
+		set:      func(a *Answers, text string) (err error) { a.VLAN, err = number(text); return err },
+	},
+	{
+		text: "network of the nodes, e.g. 192.168.20.0/24",
+		open: func(a Answers, _ Plan, _ Site) bool { return !a.Network.IsValid() },
+		proposed: func(p Plan) string {
+			if !p.Network.IsValid() {
+				return ""
+			}
+			return p.Network.String()
+		},
+		set: func(a *Answers, text string) (err error) {
+			if a.Network, err = netip.ParsePrefix(text); err != nil {
+				return fmt.Errorf("%q is no network: write one such as 192.168.20.0/24", text)
+			}
+			return nil
+		},
+	},
+	{
+		text:     "its gateway",
+		open:     func(a Answers, p Plan, _ Site) bool { return !a.Gateway.IsValid() && p.Network.IsValid() },
+		proposed: func(p Plan) string { return p.Gateway.String() },
+		set:      func(a *Answers, text string) (err error) { a.Gateway, err = address(text); return err },
+	},
+	{
+		text:     "first address for the Kubernetes API and the nodes",
+		open:     func(a Answers, p Plan, _ Site) bool { return !a.FirstAddress.IsValid() && p.FirstAddress.IsValid() },
+		proposed: func(p Plan) string { return p.FirstAddress.String() },
+		set:      func(a *Answers, text string) (err error) { a.FirstAddress, err = address(text); return err },
+	},
+	{
+		text:     "control planes: 1, 3 or 5",
+		open:     func(a Answers, _ Plan, _ Site) bool { return a.ControlPlanes == 0 },
+		proposed: func(p Plan) string { return strconv.Itoa(p.ControlPlanes) },
+		set:      func(a *Answers, text string) (err error) { a.ControlPlanes, err = number(text); return err },
+	},
+	{
+		text:     "workers",
+		open:     func(a Answers, _ Plan, _ Site) bool { return a.Workers == nil },
+		proposed: func(p Plan) string { return strconv.Itoa(p.workers()) },
+		set: func(a *Answers, text string) error {
+			workers, err := number(text)
+			a.Workers = &workers
+			return err
+		},
+	},
+	{
+		text:     "workers with a GPU",
+		open:     func(a Answers, p Plan, s Site) bool { return a.GPUWorkers == 0 && s.hasFreeGPU(p) },
+		proposed: func(p Plan) string { return strconv.Itoa(p.GPUWorkers) },
+		set:      func(a *Answers, text string) (err error) { a.GPUWorkers, err = number(text); return err },
+	},
+	{
+		text:     "storage of the ISO",
+		open:     func(a Answers, _ Plan, _ Site) bool { return a.ISOStorage == "" },
+		proposed: func(p Plan) string { return p.ISOStorage },
+		set:      func(a *Answers, text string) error { a.ISOStorage = text; return nil },
+	},
+	{
+		text:     "storage of the disks",
+		open:     func(a Answers, _ Plan, _ Site) bool { return a.DiskStorage == "" },
+		proposed: func(p Plan) string { return p.DiskStorage },
+		set:      func(a *Answers, text string) error { a.DiskStorage = text; return nil },
+	},
+}
+
+// Interview asks what the answers leave open, each question with what is proposed after the answers so far. An answer that cannot be used is
+// asked again.
+func (s Site) Interview(answers Answers, ask Ask) (Answers, error) {
+	for _, q := range questions {
+		proposed, _ := s.Propose(answers) // what it lacks is asked, or said in the end
+		if !q.open(answers, proposed, s) {
+			continue
+		}
+		var wrong error
+		for {
+			text, err := ask(q.text, q.proposed(proposed), wrong)
+			if err != nil {
+				return answers, err
+			}
+			if text = strings.TrimSpace(text); text == "" {
+				text = q.proposed(proposed)
+			}
+			changed := answers
+			if wrong = q.set(&changed, text); wrong == nil {
+				answers = changed
+				break
+			}
+		}
+	}
+	return answers, nil
+}
+
+// hasFreeGPU reports whether a GPU worker is possible.
+func (s Site) hasFreeGPU(p Plan) bool {
+	for _, host := range p.Hosts {
+		if free, _ := s.Found.FreeGPUs(host, p.Defaults.Talos.Version.String()); len(free) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func number(text string) (int, error) {
+	value, err := strconv.Atoi(text)
+	if err != nil || value < 0 {
+		return 0, fmt.Errorf("%q is no number: write one such as 1", text)
+	}
+	return value, nil
+}
+
+func address(text string) (netip.Addr, error) {
+	value, err := netip.ParseAddr(text)
+	if err != nil {
+		return value, fmt.Errorf("%q is no address: write one such as 192.168.20.1", text)
+	}
+	return value, nil
+}
