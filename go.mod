@@ -12,6 +12,7 @@ require (
 	github.com/blang/semver/v4 v4.0.0 // versions of Talos and Kubernetes
 	github.com/charmbracelet/x/ansi v0.11.6 // colours, and how wide a text is on a terminal
 	github.com/cosi-project/runtime v1.12.0 // lab: resources of the Talos API, as Talos serves them
+	github.com/deevus/truenas-go v0.5.0 // tests: a client of TrueNAS that others have written, against the lab
 	github.com/getsops/sops/v3 v3.10.2 // secrets.sops.yaml
 	github.com/go-logr/logr v1.4.3 // silences klog
 	github.com/gofrs/flock v0.13.0 // one process at a time makes a tool
@@ -20,6 +21,7 @@ require (
 	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // the command line of an editor
 	github.com/google/uuid v1.6.0 // marks of machines; lab: identities of nodes
 	github.com/google/yamlfmt v0.21.0 // the canonical form of an inventory
+	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // the API of TrueNAS
 	github.com/hashicorp/go-multierror v1.1.1 // lab: errors of Talos' validation, in its form
 	github.com/invopop/jsonschema v0.13.0 // schemas of the inventory from its Go types
 	github.com/klauspost/compress v1.18.5 // opens snapshots of etcd that talos-backup has compressed
@@ -65,6 +67,7 @@ require (
 )
 
 require (
+	al.essio.dev/pkg/shellescape v1.6.0 // indirect
 	cel.dev/expr v0.25.1 // indirect
 	cloud.google.com/go v0.123.0 // indirect
 	cloud.google.com/go/auth v0.18.2 // indirect
@@ -174,7 +177,6 @@ require (
 	github.com/google/wire v0.7.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.14 // indirect
 	github.com/googleapis/gax-go/v2 v2.19.0 // indirect
-	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
 	github.com/goware/prefixer v0.0.0-20160118172347-395022866408 // indirect
 	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.3 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.28.0 // indirect

@@ -1,0 +1,56 @@
+package truenas
+
+import "github.com/em-infra/em-infra/internal/lab/fault"
+
+// Names of the faults.
+const (
+	faultCut          = "nas-connection-cut"
+	faultTooManyCalls = "nas-too-many-calls"
+	faultRateLimit    = "nas-login-rate-limit"
+	faultWrongKey     = "nas-wrong-key"
+	faultExpiredKey   = "nas-key-expired"
+	faultLocked       = "nas-dataset-locked"
+	faultPoolFull     = "nas-pool-full"
+	faultBusy         = "nas-dataset-busy"
+	faultJobFailed    = "nas-job-failed"
+	faultServiceDead  = "nas-service-does-not-start"
+	faultOnlyREST     = "nas-only-rest"
+)
+
+// Faults are the faults of a box.
+var Faults = []fault.Kind{
+	{
+		Name: faultCut, About: "the connection to the NAS is cut after a call's work and before its answer", Once: true, Calls: true,
+		Source: "truenas/api_client truenas_api_client/__init__.py",
+	},
+	{
+		Name: faultTooManyCalls, About: "the NAS has too many calls of this connection (-32000)", Once: true, Calls: true,
+		Source: "truenas/middleware api/base/server/ws_handler/rpc.py",
+	},
+	{
+		Name: faultRateLimit, About: "the NAS refuses a login, since there were 20 within a minute (EBUSY)", Once: true, Calls: true,
+		Source: "truenas/middleware utils/rate_limit/cache.py",
+	},
+	{Name: faultWrongKey, About: "the NAS does not accept the API key (AUTH_ERR)", Source: "truenas/middleware plugins/auth.py"},
+	{Name: faultExpiredKey, About: "the API key has expired or was revoked (EXPIRED)", Source: "truenas/middleware plugins/auth.py"},
+	{
+		Name: faultLocked, About: "the datasets are encrypted and locked, as after a reboot of the NAS",
+		Source: "truenas/middleware plugins/pool_/dataset.py",
+	},
+	{Name: faultPoolFull, About: "the pool has no room for a dataset (EFAULT, out of space)", Source: "truenas/middleware plugins/zfs_/dataset.py"},
+	{Name: faultBusy, About: "a dataset that is deleted is busy (EBUSY)", Source: "truenas/middleware plugins/zfs_/dataset.py"},
+	{Name: faultJobFailed, About: "a job of the NAS fails", Once: true, Calls: true, Source: "truenas/middleware job.py"},
+	{
+		Name: faultServiceDead, About: "a service of the NAS does not run after it was started; its job succeeds all the same",
+		Source: "truenas/middleware plugins/service.py",
+	},
+	{Name: faultOnlyREST, About: "the NAS is so old that it has only REST and no JSON-RPC", Source: "truenas/middleware main.py"},
+}
+
+// fails reports whether a fault occurs now, at a call or, with an empty method, anywhere.
+func (b *Box) fails(name, method string) bool {
+	if b.config.Faults == nil {
+		return false
+	}
+	return b.config.Faults.Trigger(fault.Occasion{Endpoint: method}, func(asked string) bool { return asked == name }) == name
+}
