@@ -1,0 +1,147 @@
+package truenas
+
+import (
+	"context"
+	"slices"
+)
+
+// Account is a user that logs in with an API key and has the roles that it needs. User, privilege and key have the same name.
+type Account struct {
+	// Name of the user. Required.
+	Name string `json:"name"`
+	// Roles of the user, e.g. DATASET_WRITE. Required.
+	Roles []string `json:"roles"`
+	// HasKey is whether its API key is there and valid. Required.
+	HasKey bool `json:"hasKey"`
+	// Owner is the stack that creates it. Required.
+	Owner string `json:"owner"`
+}
+
+type foundUser struct {
+	ID       int    `json:"id"`
+	FullName string `json:"full_name"`
+	Group    struct {
+		GID int `json:"bsdgrp_gid"`
+	} `json:"group"`
+}
+
+type foundPrivilege struct {
+	ID    int      `json:"id"`
+	Roles []string `json:"roles"`
+}
+
+type foundKey struct {
+	ID      int    `json:"id"`
+	Revoked bool   `json:"revoked"`
+	User    string `json:"username"`
+	Expires any    `json:"expires_at"`
+}
+
+// first returns the first object that a query for a field finds; nil if there is none.
+func first[T any](ctx context.Context, c *Client, namespace, field, value string) (*T, error) {
+	var found []T
+	err := c.Call(ctx, &found, namespace+".query", []any{[]any{field, "=", value}})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// FindAccount returns the account as it is; nil if there is no such user.
+func (c *Client) FindAccount(ctx context.Context, wanted Account) (*Account, error) {
+	user, err := first[foundUser](ctx, c, "user", "username", wanted.Name)
+	if err != nil || user == nil {
+		return nil, err
+	}
+	found := &Account{Name: wanted.Name, Roles: []string{}, Owner: wanted.Owner}
+	privilege, err := first[foundPrivilege](ctx, c, "privilege", "name", wanted.Name)
+	if err != nil {
+		return nil, err
+	}
+	if privilege != nil {
+		found.Roles = sameOrder(privilege.Roles, wanted.Roles)
+	}
+	key, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
+	found.HasKey = err == nil && key != nil && !key.Revoked && key.User == wanted.Name
+	return found, err
+}
+
+// WriteAccount creates what is missing of an account and corrects its roles. It returns an API key if one was made: a new account has
+// one, and one whose key is gone or revoked. known is whether the key of the account is known already; another is made if it is not.
+func (c *Client) WriteAccount(ctx context.Context, wanted Account, known bool) (key string, err error) {
+	user, err := c.ensureUser(ctx, wanted)
+	if err != nil {
+		return "", err
+	}
+	if err := c.ensurePrivilege(ctx, wanted, user.Group.GID); err != nil {
+		return "", err
+	}
+	found, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
+	if err != nil || known && found != nil && !found.Revoked {
+		return "", err
+	}
+	var made struct {
+		Key string `json:"key"`
+	}
+	if found != nil {
+		err = c.Call(ctx, &made, "api_key.update", found.ID, map[string]any{"reset": true})
+	} else {
+		err = c.Call(ctx, &made, "api_key.create", map[string]any{"name": wanted.Name, "username": wanted.Name})
+	}
+	return made.Key, err
+}
+
+// ensureUser creates a user that cannot log in by a password.
+func (c *Client) ensureUser(ctx context.Context, wanted Account) (*foundUser, error) {
+	user, err := first[foundUser](ctx, c, "user", "username", wanted.Name)
+	if err != nil || user != nil {
+		return user, err
+	}
+	user = &foundUser{}
+	return user, c.Call(ctx, user, "user.create", map[string]any{
+		"username": wanted.Name, "full_name": ownerComment(wanted.Owner), "group_create": true, "password_disabled": true, "smb": false,
+		"shell": "/usr/sbin/nologin",
+	})
+}
+
+func (c *Client) ensurePrivilege(ctx context.Context, wanted Account, gid int) error {
+	privilege, err := first[foundPrivilege](ctx, c, "privilege", "name", wanted.Name)
+	given := map[string]any{"local_groups": []int{gid}, "roles": wanted.Roles}
+	switch {
+	case err != nil:
+		return err
+	case privilege == nil:
+		given["name"], given["web_shell"] = wanted.Name, false
+		return c.Call(ctx, nil, "privilege.create", given)
+	case !slices.Equal(sameOrder(privilege.Roles, wanted.Roles), wanted.Roles):
+		return c.Call(ctx, nil, "privilege.update", privilege.ID, given)
+	default:
+		return nil
+	}
+}
+
+// RemoveAccount deletes the key, the privilege and the user of this stack, in that order.
+func (c *Client) RemoveAccount(ctx context.Context, wanted Account) (*Kept, error) {
+	user, err := first[foundUser](ctx, c, "user", "username", wanted.Name)
+	if err != nil || user == nil {
+		return nil, err
+	}
+	if user.FullName != ownerComment(wanted.Owner) {
+		return &Kept{"the user " + wanted.Name + " stays on TrueNAS: it was there before this stack"}, nil
+	}
+	key, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
+	if err == nil && key != nil {
+		err = gone(c.Call(ctx, nil, "api_key.delete", key.ID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	privilege, err := first[foundPrivilege](ctx, c, "privilege", "name", wanted.Name)
+	if err == nil && privilege != nil {
+		err = gone(c.Call(ctx, nil, "privilege.delete", privilege.ID))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, gone(c.Call(ctx, nil, "user.delete", user.ID, map[string]any{"delete_group": true}))
+}

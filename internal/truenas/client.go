@@ -1,0 +1,221 @@
+package truenas
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// ErrLost is wrapped by the error of a call whose answer was lost with the connection: whether its work was done has to be looked up.
+var ErrLost = errors.New("the connection to TrueNAS broke before the answer")
+
+// maxMessage is what the box accepts (utils/limits.py); a longer one would end the connection.
+const maxMessage = 65536
+
+// Client is a connection that has logged in. It is safe for concurrent use.
+type Client struct {
+	socket  *websocket.Conn
+	writing sync.Mutex
+
+	mu      sync.Mutex
+	next    int
+	waiting map[int]chan answer
+	ended   error
+}
+
+// answer is a message of the box: an answer with an ID, or a notification without one.
+type answer struct {
+	ID     *int            `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  *rpcError       `json:"error"`
+}
+
+func newClient(socket *websocket.Conn) *Client {
+	c := &Client{socket: socket, waiting: map[int]chan answer{}}
+	go c.read()
+	return c
+}
+
+// read passes answers to the calls that wait for them, in whatever order they come.
+func (c *Client) read() {
+	for {
+		var message answer
+		if err := c.socket.ReadJSON(&message); err != nil {
+			c.end(err)
+			return
+		}
+		if message.ID == nil {
+			continue
+		}
+		c.mu.Lock()
+		waiting := c.waiting[*message.ID]
+		delete(c.waiting, *message.ID)
+		c.mu.Unlock()
+		if waiting != nil {
+			waiting <- message
+		}
+	}
+}
+
+// end tells every call that waits that there is no answer any more.
+func (c *Client) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = fmt.Errorf("%w (%w)", ErrLost, err)
+	for ID, waiting := range c.waiting {
+		close(waiting)
+		delete(c.waiting, ID)
+	}
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.socket.Close() }
+
+// Call calls a method with positional parameters and decodes its result, unless into is nil. The error is an [*Error], wraps
+// [ErrLost], or is that of the context.
+func (c *Client) Call(ctx context.Context, into any, method string, params ...any) error {
+	if params == nil {
+		params = []any{}
+	}
+	ID, waiting, err := c.enroll()
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": ID, "method": method, "params": params})
+	if err == nil && len(message) > maxMessage {
+		err = fmt.Errorf("%s: the parameters take %d bytes, and TrueNAS accepts %d: shorten the lists", method, len(message), maxMessage)
+	}
+	if err != nil {
+		c.withdraw(ID)
+		return err
+	}
+	if err := c.write(message); err != nil {
+		c.withdraw(ID)
+		return fmt.Errorf("%s: %w (%w)", method, ErrLost, err)
+	}
+	select {
+	case <-ctx.Done():
+		c.withdraw(ID)
+		return fmt.Errorf("%s: TrueNAS has not answered: %w", method, ctx.Err())
+	case got, whole := <-waiting:
+		return c.settle(got, whole, into, method)
+	}
+}
+
+func (c *Client) settle(got answer, whole bool, into any, method string) error {
+	switch {
+	case !whole:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return fmt.Errorf("%s: %w", method, c.ended)
+	case got.Error != nil:
+		return got.Error.of(method)
+	case into == nil:
+		return nil
+	}
+	if err := json.Unmarshal(got.Result, into); err != nil {
+		return fmt.Errorf("%s: TrueNAS answers in another form (%w): see that its release is supported, docs/storage.md", method, err)
+	}
+	return nil
+}
+
+func (c *Client) enroll() (int, chan answer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended != nil {
+		return 0, nil, c.ended
+	}
+	c.next++
+	waiting := make(chan answer, 1)
+	c.waiting[c.next] = waiting
+	return c.next, waiting, nil
+}
+
+func (c *Client) withdraw(ID int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, ID)
+}
+
+func (c *Client) write(message []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.socket.WriteMessage(websocket.TextMessage, message)
+}
+
+// login answers a wrong key with a result, not with an error. auth.login_ex is used although there is a shorter method: that one is
+// going to be removed.
+func (c *Client) login(ctx context.Context, username, key string) error {
+	var got struct {
+		Type string `json:"response_type"`
+	}
+	err := c.Call(ctx, &got, "auth.login_ex", map[string]any{
+		"mechanism": "API_KEY_PLAIN", "username": username, "api_key": key, "login_options": map[string]any{"user_info": false},
+	})
+	switch {
+	case Number(err) == EBUSY:
+		return errors.New("TrueNAS refuses the login: there were more than 20 from this address within a minute: wait a minute and run it again")
+	case err != nil:
+		return err
+	}
+	switch got.Type {
+	case "SUCCESS":
+		return nil
+	case "AUTH_ERR":
+		return fmt.Errorf("TrueNAS does not accept the API key of %s: compare the user's name, or make another key in Credentials > Users > API Keys", username)
+	case "EXPIRED":
+		return fmt.Errorf("the API key of %s has expired, or TrueNAS has revoked it: make another in Credentials > Users > API Keys", username)
+	case "OTP_REQUIRED":
+		return fmt.Errorf("TrueNAS asks %s for a second factor: use an API key of a user that has none", username)
+	default:
+		return fmt.Errorf("TrueNAS answers the login of %s with %s: see the audit log of the box", username, got.Type)
+	}
+}
+
+// Job is how a job ended.
+type job struct {
+	State  string          `json:"state"`
+	Result json.RawMessage `json:"result"`
+	Error  string          `json:"error"`
+}
+
+// jobInterval is the time between two looks at a job.
+const jobInterval = 500 * time.Millisecond
+
+// RunJob calls a method that starts a job, waits until it has ended or limit is over, and decodes its result.
+func (c *Client) RunJob(ctx context.Context, limit time.Duration, into any, method string, params ...any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the job %s of TrueNAS has not ended within %s: see Jobs in its web interface", method, limit))
+	defer cancel()
+	var number int
+	if err := c.Call(ctx, &number, method, params...); err != nil {
+		return err
+	}
+	for {
+		var found []job
+		if err := c.Call(ctx, &found, "core.get_jobs", []any{[]any{"id", "=", number}}); err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("TrueNAS does not know the job %d of %s any more: run it again", number, method)
+		}
+		switch found[0].State {
+		case "SUCCESS":
+			if into == nil {
+				return nil
+			}
+			return json.Unmarshal(found[0].Result, into)
+		case "FAILED", "ABORTED":
+			return &Error{Method: method, Number: EFAULT, Reason: found[0].Error}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(jobInterval):
+		}
+	}
+}

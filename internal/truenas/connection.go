@@ -1,0 +1,152 @@
+package truenas
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// handshakeTimeout is how long a box may take to answer the first request.
+const handshakeTimeout = 20 * time.Second
+
+// Connection is how a box is reached and who logs in.
+type Connection struct {
+	// Endpoint is the URL of the box, https://HOST or https://HOST:PORT. Required. http is accepted on loopback only: the box
+	// revokes a key that it receives in clear (plugins/auth.py, login_ex).
+	Endpoint string
+	// Fingerprint is the SHA-256 of the box's certificate, 64 hexadecimal digits with or without colons. Default: empty, the
+	// certificate is verified.
+	Fingerprint string
+	// CA are the authorities that the certificate is verified with, in PEM. Default: empty, those of this machine.
+	CA string
+	// Username is whose API key it is. Required.
+	Username string
+	// APIKey of that user. Required, secret.
+	APIKey string
+}
+
+// Check returns what is wrong with the connection; nil if nothing is.
+func (c Connection) Check() error {
+	location, err := url.Parse(c.Endpoint)
+	switch {
+	case err != nil || location.Host == "":
+		return fmt.Errorf("the endpoint of TrueNAS %q is no URL: write one like https://nas.example", c.Endpoint)
+	case location.Scheme == "http" && !isLoopback(location.Hostname()):
+		return fmt.Errorf("the endpoint of TrueNAS is %s: write https, since the box revokes an API key that it receives in clear", c.Endpoint)
+	case location.Scheme != "https" && location.Scheme != "http":
+		return fmt.Errorf("the endpoint of TrueNAS %q has another scheme: write one like https://nas.example", c.Endpoint)
+	case c.Username == "":
+		return errors.New("the user of TrueNAS is missing: name the one whose API key it is")
+	case c.APIKey == "":
+		return errors.New("the API key of TrueNAS is missing: make one in Credentials > Users > API Keys of its web interface")
+	}
+	_, err = c.tls()
+	return err
+}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.IsLoopback() || host == "localhost"
+}
+
+// ParseFingerprint returns the 32 bytes of a fingerprint.
+func ParseFingerprint(text string) ([]byte, error) {
+	sum, err := hex.DecodeString(strings.ReplaceAll(text, ":", ""))
+	if err != nil || len(sum) != sha256.Size {
+		return nil, errors.New("a fingerprint is the SHA-256 of a certificate, 64 hexadecimal digits: show it with `openssl s_client -connect HOST:443 </dev/null | openssl x509 -noout -fingerprint -sha256`")
+	}
+	return sum, nil
+}
+
+// errOtherCertificate is the error of a box whose certificate has another fingerprint.
+type errOtherCertificate struct{ got string }
+
+func (e errOtherCertificate) Error() string {
+	return "the certificate of TrueNAS has the fingerprint " + e.got + ", which is not the one of the inventory: compare it with the one on the box, and change it there if it was renewed"
+}
+
+// tls returns how the certificate is verified: by its fingerprint alone, or by authorities.
+func (c Connection) tls() (*tls.Config, error) {
+	if c.Fingerprint != "" {
+		wanted, err := ParseFingerprint(c.Fingerprint)
+		if err != nil {
+			return nil, err
+		}
+		return &tls.Config{
+			MinVersion: tls.VersionTLS12,
+			// Verified below, on every connection.
+			InsecureSkipVerify: true, //nolint:gosec // the fingerprint is compared
+			VerifyConnection: func(state tls.ConnectionState) error {
+				got := sha256.Sum256(state.PeerCertificates[0].Raw)
+				if string(got[:]) != string(wanted) {
+					return errOtherCertificate{strings.ToUpper(hex.EncodeToString(got[:]))}
+				}
+				return nil
+			},
+		}, nil
+	}
+	if c.CA == "" {
+		return &tls.Config{MinVersion: tls.VersionTLS12}, nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM([]byte(c.CA)) {
+		return nil, errors.New("the CA of TrueNAS holds no certificate in PEM: export it in Credentials > Certificates of its web interface")
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, nil
+}
+
+// Open connects and logs in. Its error is a sentence with what to do.
+func (c Connection) Open(ctx context.Context) (*Client, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	settings, err := c.tls()
+	if err != nil {
+		return nil, err
+	}
+	dialer := websocket.Dialer{TLSClientConfig: settings, HandshakeTimeout: handshakeTimeout, Proxy: http.ProxyFromEnvironment}
+	location := "ws" + strings.TrimPrefix(strings.TrimSuffix(c.Endpoint, "/"), "http") + "/api/current"
+	socket, response, err := dialer.DialContext(ctx, location, nil)
+	if err != nil {
+		return nil, c.unreachable(err, response)
+	}
+	client := newClient(socket)
+	if err := client.login(ctx, c.Username, c.APIKey); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return client, nil
+}
+
+// unreachable says why there is no connection.
+func (c Connection) unreachable(err error, response *http.Response) error {
+	var (
+		other   errOtherCertificate
+		unknown x509.UnknownAuthorityError
+		name    x509.HostnameError
+	)
+	switch {
+	case response != nil && response.StatusCode == http.StatusNotFound:
+		return fmt.Errorf("TrueNAS at %s has no JSON-RPC API: it is older than 25.04, update it", c.Endpoint)
+	case response != nil:
+		return fmt.Errorf("TrueNAS at %s answers %s instead of a WebSocket: name the box itself, or a proxy that passes WebSockets on", c.Endpoint, response.Status)
+	case errors.As(err, &other):
+		return other
+	case errors.As(err, &unknown):
+		return fmt.Errorf("the certificate of TrueNAS at %s is signed by nobody that this machine trusts: give storage.fingerprint or storage.caFile", c.Endpoint)
+	case errors.As(err, &name):
+		return fmt.Errorf("the certificate of TrueNAS at %s is for another name (%w): use that name, or give storage.fingerprint", c.Endpoint, err)
+	default:
+		return fmt.Errorf("TrueNAS does not answer at %s (%w): check the address, and that the box is on", c.Endpoint, err)
+	}
+}
