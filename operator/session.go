@@ -8,11 +8,13 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
+	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/truenas/provider"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/operator/internal/recovering"
@@ -169,7 +171,10 @@ func (o *Operator) installTools(ctx context.Context) (*toolchain.Installed, erro
 	if err := o.workspace.Prepare(); err != nil {
 		return nil, err
 	}
-	return tools, tools.Populate(o.workspace.Home)
+	if err := tools.Populate(o.workspace.Home); err != nil {
+		return nil, err
+	}
+	return tools, provider.Install(o.workspace.Home, components.Tool)
 }
 
 func (o *Operator) toolsProgress() io.Writer {

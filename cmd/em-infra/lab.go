@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/truenas/provider"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -53,6 +55,9 @@ func newLabEnvCommand() *cobra.Command {
 				return err
 			}
 			if err := tools.Populate(w.Home); err != nil {
+				return err
+			}
+			if err := provider.Install(w.Home, components.Tool); err != nil {
 				return err
 			}
 			return printLabEnv(terminal.Raw(streams.out), tools, &w, ownPath())

@@ -50,6 +50,7 @@ func newRootCommand() *cobra.Command {
 		newPoolCommand(),
 		newClusterCommand(),
 		newGuardCommand(),
+		newPluginCommand(),
 		newISOCommand(),
 		newSecretsCommand(),
 		newCredentialsCommand(),

@@ -12,10 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/truenas/provider"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator"
 )
@@ -40,6 +42,9 @@ func newToolsEnvCommand() *cobra.Command {
 				return err
 			}
 			if err := tools.Populate(w.Home); err != nil {
+				return err
+			}
+			if err := provider.Install(w.Home, components.Tool); err != nil {
 				return err
 			}
 			if err := takeLanguageHost(command.Context(), w, command.ErrOrStderr()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
@@ -14,13 +15,22 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
+// healthInterval is the time between two looks at whether the engine still runs. The plugin ends with it: as a script it is not found
+// among the processes of its folder.
+const healthInterval = 5 * time.Second
+
 // Serve serves the provider to the engine at an address until ctx ends. It writes its port to out, as the engine expects of a plugin
 // (pulumi sdk/v3 v3.254.0, go/common/resource/plugin/plugin.go, newPlugin).
 func Serve(ctx context.Context, engine string, out io.Writer) error {
 	log := &engineLog{address: engine}
 	defer log.close()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	cancel := make(chan bool)
 	context.AfterFunc(ctx, func() { close(cancel) })
+	if err := rpcutil.Healthcheck(ctx, engine, healthInterval, end); err != nil {
+		return err
+	}
 	p := New(func(urn resource.URN, text string) { log.warn(ctx, urn, text) })
 	handle, err := rpcutil.ServeWithOptions(rpcutil.ServeOptions{
 		Cancel: cancel,
