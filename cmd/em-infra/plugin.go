@@ -14,9 +14,10 @@ func newPluginCommand() *cobra.Command {
 		Hidden: true,
 	}
 	command.AddCommand(&cobra.Command{
-		Use:   provider.Name + " ENGINE",
-		Short: "Serve the resources of TrueNAS to the engine at an address",
-		Args:  cobra.ExactArgs(1),
+		Use:    provider.Name + " ENGINE",
+		Short:  "Serve the resources of TrueNAS to the engine at an address",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			return provider.Serve(command.Context(), args[0], command.OutOrStdout())
 		},

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/truenas/truenastest"
 	"github.com/em-infra/em-infra/internal/truenas"
-	"github.com/em-infra/em-infra/internal/truenas/truenastest"
 )
 
 func TestConnectionsThatAreRefused(t *testing.T) {

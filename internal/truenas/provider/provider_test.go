@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/truenas/truenastest"
 	"github.com/em-infra/em-infra/internal/truenas"
 	"github.com/em-infra/em-infra/internal/truenas/provider"
-	"github.com/em-infra/em-infra/internal/truenas/truenastest"
 )
 
 const owner = "home/k3s-dev"
