@@ -84,8 +84,8 @@ func TestLogin(t *testing.T) {
 	require.Equal(t, map[string]any{"response_type": "AUTH_ERR"}, l.must("auth.login_ex", apiKey("somebody", key)))
 	require.Equal(t, false, l.must("auth.login_with_api_key", "1-wrong"))
 	for params, text := range map[*map[string]any]string{
-		{"username": "em-infra", "api_key": key}:                                                  `-32602 [["login_data.mechanism","Field required",22]]`,
-		{"mechanism": "API_KEY_PLAIN", "username": "em-infra"}:                                    `-32602 [["login_data.API_KEY_PLAIN.api_key","Field required",22]]`,
+		{"username": "em-infra", "api_key": key}:                                                   `-32602 [["login_data.mechanism","Field required",22]]`,
+		{"mechanism": "API_KEY_PLAIN", "username": "em-infra"}:                                     `-32602 [["login_data.API_KEY_PLAIN.api_key","Field required",22]]`,
 		{"mechanism": "API_KEY_PLAIN", "username": "em-infra", "api_key": key, "password": "none"}: `-32602 [["login_data.API_KEY_PLAIN.password","Extra inputs are not permitted",22]]`,
 	} {
 		_, failed := l.call("auth.login_ex", *params)
@@ -136,7 +136,6 @@ func TestQueries(t *testing.T) {
 	_, failed = l.call("pool.dataset.query", []any{}, map[string]any{"sort": "id"})
 	require.Equal(t, `-32602 [["options.sort","Extra inputs are not permitted",22]]`, failed)
 }
-
 
 func TestJobs(t *testing.T) {
 	t.Parallel()
