@@ -13,6 +13,7 @@ const (
 	typeGPUWorker     = token.GPUWorker
 	typeTalosCluster  = token.TalosCluster
 	typeClusterAddons = token.ClusterAddons
+	typeProxmoxHost   = token.ProxmoxHost
 )
 
 // NodeName returns the logical name of a node of a cluster: unique among clusters, without the cluster's name twice

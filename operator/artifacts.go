@@ -12,7 +12,6 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
-	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
@@ -21,7 +20,7 @@ import (
 type recorder struct {
 	folder     artifacts.Folder
 	stack      string
-	inventory  *inventory.Inventory
+	content    Content
 	state      *stackstate.State
 	configured *artifacts.Planned // the program's machine configurations
 	secrets    []string           // of the stack's configuration
@@ -31,7 +30,7 @@ type recorder struct {
 
 func (s *session) recorder() recorder {
 	return recorder{
-		folder: s.artifacts(), stack: s.workspace.Stack, inventory: s.inventory,
+		folder: s.artifacts(), stack: s.workspace.Stack, content: s.content(),
 		state: s.state, configured: &s.configured, secrets: s.secrets, now: s.clock.Now, emit: s.emit,
 	}
 }
@@ -77,11 +76,15 @@ func (r recorder) begin(before apitype.DeploymentV3, command string) (*artifacts
 	if err != nil {
 		return nil, err
 	}
-	effective, err := r.inventory.Effective()
+	files, err := r.content.Files()
 	if err != nil {
 		return nil, err
 	}
-	return run, run.Inventory(map[string][]byte{inventory.ClusterFile: effective.Cluster, inventory.NodesFile: effective.Nodes})
+	texts := map[string][]byte{}
+	for _, file := range files {
+		texts[file.Name] = file.Text
+	}
+	return run, run.Inventory(texts)
 }
 
 func (r recorder) finish(ctx context.Context, run *artifacts.Run, end artifacts.End) error {

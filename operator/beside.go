@@ -60,12 +60,16 @@ func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, erro
 	return beside, nil
 }
 
-// Validate loads the stack's inventory and compares it with the inventories of the stacks beside it. It needs no network. The error
+// Validate loads the stack's inventory, whatever its kind is, and compares it with the inventories of the stacks beside it. It needs no network. The error
 // is an [inventory.Problems] with all problems.
-func (o *Operator) Validate() (*inventory.Inventory, error) {
-	inv, err := o.Inventory()
+func (o *Operator) Validate() (Content, error) {
+	content, err := o.Content()
 	if err != nil {
 		return nil, err
+	}
+	inv, isPlatform := content.(*inventory.Inventory)
+	if !isPlatform {
+		return content, nil
 	}
 	if err := o.checkBeside(inv); err != nil {
 		return inv, err

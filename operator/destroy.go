@@ -25,7 +25,7 @@ type DestroyResult struct {
 
 // Destroy deletes everything that up created, after consent. The inventory and the backups of the state stay.
 func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*DestroyResult, error) {
-	s, err := o.begin(ctx, needs{claims: true, refresh: !options.SkipRefresh, consent: "delete all of it"})
+	s, err := o.begin(ctx, needs{anyKind: true, claims: true, refresh: !options.SkipRefresh, consent: "delete all of it"})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,8 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 type destroyTarget struct {
 	stack       string
 	place       remedy.Place
-	inventory   *inventory.Inventory
+	inventory   *inventory.Inventory // of a platform; nil for a layer
+	files       []string             // of the inventory
 	host        pve.Connection
 	state       *stackstate.State
 	credentials credentialFiles
@@ -47,6 +48,7 @@ type destroyTarget struct {
 func (s *session) destroyTarget() destroyTarget {
 	return destroyTarget{
 		stack: s.workspace.Stack, place: s.place, inventory: s.inventory, host: s.host, state: s.state, credentials: s.credentials(),
+		files: s.content().Kind().Files(),
 	}
 }
 

@@ -19,6 +19,9 @@ type possessions struct {
 // possessions reads them from the state. A state that was destroyed before no longer contains the cluster's identity, so the owners
 // are then read from its backups.
 func (d destroyTarget) possessions(ctx context.Context) (p possessions, err error) {
+	if d.inventory == nil {
+		return p, nil // everything that a layer makes is in its state
+	}
 	host, err := pve.NewReader(d.host)
 	if err != nil {
 		return p, refused(err)
@@ -44,5 +47,8 @@ func (d destroyTarget) possessions(ctx context.Context) (p possessions, err erro
 
 // leftOf implements [destroyHost].
 func (destroyTarget) leftOf(ctx context.Context, had possessions) (status.Left, error) {
+	if had.sources.Inventory == nil {
+		return status.Left{}, nil
+	}
 	return had.sources.Left(ctx, had.owners)
 }

@@ -32,9 +32,13 @@ func (r *DriftReport) Err() error {
 // Drift compares the host and the nodes with the inventory. It only reads. A change of the inventory that was not applied yet is a
 // difference, too.
 func (o *Operator) Drift(ctx context.Context) (*DriftReport, error) {
-	s, err := o.begin(ctx, needs{hostMayBeAway: true, refresh: true})
+	s, err := o.begin(ctx, needs{anyKind: true, hostMayBeAway: true, refresh: true})
 	if err != nil {
 		return nil, err
+	}
+	if s.layer != nil {
+		report, err := layerRun{s}.drift(ctx)
+		return &DriftReport{Report: report}, err
 	}
 	report, err := s.drift(ctx)
 	return &DriftReport{Report: report}, err

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/em-infra/em-infra/internal/atomicfile"
-	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/canonical"
 )
@@ -37,7 +37,11 @@ func Format(options FormatOptions) ([]string, error) {
 	formed, problems := map[string][]byte{}, []error{}
 	var changed []string
 	for _, folder := range folders {
-		for _, name := range []string{inventory.ClusterFile, inventory.NodesFile} {
+		kind, err := manifest.KindOf(folder)
+		if err != nil {
+			return nil, refused(err)
+		}
+		for _, name := range kind.Files() {
 			file := filepath.Join(folder, name)
 			text, err := canonicalFile(file)
 			if err != nil {

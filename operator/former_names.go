@@ -18,14 +18,17 @@ func (s *session) findFormerNames(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	former, err := stacks.FormerNames(exported.Deployment, s.inventory)
-	if err != nil {
-		return refused(err)
-	}
 	if s.owner, err = state.OwnerOf(s.workspace.Stack, exported.Deployment); err != nil {
 		return err
 	}
 	s.known = state.KnownVMIDs(exported.Deployment)
+	if s.inventory == nil {
+		return nil
+	}
+	former, err := stacks.FormerNames(exported.Deployment, s.inventory)
+	if err != nil {
+		return refused(err)
+	}
 	s.program.FormerNames = former
 	s.predecessors = stacks.Predecessors(exported.Deployment, s.inventory, former)
 	s.stack.Workspace().SetEnvVar(removal.SuccessorsVariable, successors(s.inventory, s.predecessors))

@@ -49,7 +49,9 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	seen.mark(steps)
 	steps, changes = plan.Within(targets, steps), counted(targets, events, changes)
 	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images, Unread: s.unread.names(), Restore: s.etcdRestore.risk()})
-	judgeVersions(&assessment, s.inventory, seen.running.nodes)
+	if s.inventory != nil {
+		judgeVersions(&assessment, s.inventory, seen.running.nodes)
+	}
 	judged := judgement{Assessment: assessment, steps: steps, counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
 	judged.fingerprint, err = plan.Fingerprint(steps, assessment.Findings)

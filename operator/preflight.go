@@ -12,7 +12,7 @@ import (
 // Preflight checks whether the host can run what the inventory describes. It reports all findings and changes nothing on the host. In a
 // bucket with the state, it stores a small object and deletes it.
 func (o *Operator) Preflight(ctx context.Context) (Checks, error) {
-	s, err := o.begin(ctx, needs{newStack: true, hostMayBeAway: true})
+	s, err := o.begin(ctx, needs{newStack: true, hostMayBeAway: true, anyKind: true})
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +33,9 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 
 // examineHost implements [previewHost].
 func (s *session) examineHost(ctx context.Context) (preflight.Report, error) {
+	if s.layer != nil {
+		return s.layer.examine(ctx, s.host)
+	}
 	factory, err := factoryURL(s.factory)
 	if err != nil {
 		return nil, err

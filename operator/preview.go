@@ -65,11 +65,15 @@ func (p *Preview) Err() error {
 
 // Preview determines what up would do, and assesses it. It changes nothing.
 func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Preview, error) {
-	s, err := o.begin(ctx, needs{newStack: true, refresh: !options.SkipRefresh})
+	s, err := o.begin(ctx, needs{anyKind: true, newStack: true, refresh: !options.SkipRefresh})
 	if err != nil {
 		return nil, err
 	}
-	found, err := previewRun{recovery: s.recovery, host: s, engine: s, nodes: s, place: s.place, tell: s.emit}.run(ctx, options)
+	run := previewRun{recovery: s.recovery, host: s, engine: s, nodes: s, place: s.place, tell: s.emit}
+	if s.layer != nil {
+		run.nodes = layerRun{s}
+	}
+	found, err := run.run(ctx, options)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,11 @@ import (
 type StackSummary struct {
 	// Stack is its name.
 	Stack string `json:"stack"`
+	// Kind is what it brings up: platform, hosts; empty if that is not known.
+	Kind Kind `json:"kind,omitempty"`
 	// Inventory is the folder of its inventory, relative to the project.
 	Inventory string `json:"inventory"`
-	// Cluster is the name of its cluster; empty if the inventory cannot be read.
+	// Cluster is the name of its cluster; empty for a stack of another kind, or if the inventory cannot be read.
 	Cluster string `json:"cluster,omitempty"`
 	// ControlPlanes is the number of its control planes, and Workers that of all other nodes.
 	ControlPlanes int `json:"controlPlanes"`
@@ -69,12 +71,17 @@ func summarize(root, stack string) StackSummary {
 		found.Problem = err.Error()
 		return found
 	}
-	inv, err := inventory.Load(workspace.Nearby(w.Inventory))
+	content, err := LoadContent(workspace.Nearby(w.Inventory))
 	if err != nil {
 		found.Problem = fmt.Sprintf("its inventory is not valid: see `em-infra validate --stack %s`", stack)
 		return found
 	}
-	found.Cluster, found.Hosts = inv.Cluster.Name, inv.Nodes.Hosts()
+	found.Kind, found.Hosts = content.Kind(), content.Hosts()
+	inv, isPlatform := content.(*inventory.Inventory)
+	if !isPlatform {
+		return found
+	}
+	found.Cluster = inv.Cluster.Name
 	found.ControlPlanes, found.Workers = len(inv.Nodes.ControlPlanes()), len(inv.Nodes.Workers())
 	return found
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
-
-	"github.com/em-infra/em-infra/internal/inventory"
 )
 
 // checkUnprotected refuses to destroy a stack with protected resources. The engine would refuse too, but only when it reaches the
@@ -26,8 +24,8 @@ func (d destroyTarget) checkUnprotected(ctx context.Context) error {
 	if more := len(protected) - enough; more > 0 {
 		protected = append(protected[:enough], fmt.Sprintf("and %d more", more))
 	}
-	return refused(fmt.Errorf("%s is protected (%s), and nothing was touched: set protect: false in %s and in %s, run `em-infra up %s`, then destroy it again",
-		d.stack, strings.Join(protected, ", "), inventory.ClusterFile, inventory.NodesFile, d.place.Stack))
+	return refused(fmt.Errorf("%s is protected (%s), and nothing was touched: set protect: false in %s, run `em-infra up %s`, then destroy it again",
+		d.stack, strings.Join(protected, ", "), strings.Join(d.files, " and in "), d.place.Stack))
 }
 
 // protectedNames returns sorted names, because the order of a state depends on the order of the operations.

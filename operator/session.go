@@ -26,7 +26,8 @@ import (
 type session struct {
 	*Operator
 
-	inventory  *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
+	inventory  *inventory.Inventory // of a platform, as deployed: in a rehearsal, on the lab's network; nil for a layer
+	layer      layer                // a stack that is no platform; nil for one
 	stack      auto.Stack
 	state      *stackstate.State
 	host       pve.Connection
@@ -58,6 +59,8 @@ type session struct {
 type needs struct {
 	// lab starts the lab of a rehearsal if it does not run.
 	lab bool
+	// anyKind is whether the operation works for a stack of any kind, and not only for a platform.
+	anyKind bool
 	// newStack creates the stack if it does not exist.
 	newStack bool
 	// hostMayBeAway leaves it to the operation to report that the host does not answer.
@@ -91,18 +94,8 @@ func (o *Operator) session(purpose string) *session {
 func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 	s := o.session(needed.consent)
 	s.refresh = needed.refresh
-	inv, err := o.Inventory()
-	if err != nil {
+	if err := s.take(needed); err != nil {
 		return nil, refused(err)
-	}
-	s.work(inv)
-	if needed.newStack {
-		if err := o.checkBeside(s.inventory); err != nil {
-			return nil, refused(err)
-		}
-		if err := o.checkSealing(s.inventory); err != nil {
-			return nil, refused(err)
-		}
 	}
 	if err := s.checkPreconditions(ctx, needed); err != nil {
 		return nil, refused(err)

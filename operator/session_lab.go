@@ -14,12 +14,12 @@ func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 		return LabHost{}, nil
 	}
 	if needed.lab {
-		if err := s.startLab(ctx, s.inventory, s.emit); err != nil {
+		if err := s.startLab(ctx, s.content(), s.emit); err != nil {
 			return LabHost{}, err
 		}
 	}
 	host, err := s.options.Lab.Running(s.site())
-	if err != nil {
+	if err != nil || s.layer != nil {
 		return host, err
 	}
 	moved, err := s.inventory.Rebase(host.Network)
@@ -31,7 +31,7 @@ func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 }
 
 // startLab starts the lab of a rehearsal unless it is running, and reports its address.
-func (o *Operator) startLab(ctx context.Context, inv *inventory.Inventory, tell func(Event)) error {
+func (o *Operator) startLab(ctx context.Context, content Content, tell func(Event)) error {
 	if err := o.options.Lab.Check(o.site()); err != nil {
 		return refused(err)
 	}
@@ -42,15 +42,19 @@ func (o *Operator) startLab(ctx context.Context, inv *inventory.Inventory, tell 
 	if err != nil {
 		return err
 	}
-	tell(LabStarted{Lab: host, Nodes: len(inv.Nodes)})
+	started := LabStarted{Lab: host}
+	if inv, isPlatform := content.(*inventory.Inventory); isPlatform {
+		started.Nodes = len(inv.Nodes)
+	}
+	tell(started)
 	return nil
 }
 
 // StartLab starts the lab of a rehearsal unless it is running. It needs [Options.Lab].
 func (o *Operator) StartLab(ctx context.Context) error {
-	inv, err := o.Inventory()
+	content, err := o.Content()
 	if err != nil {
 		return refused(err)
 	}
-	return o.startLab(ctx, inv, o.emit)
+	return o.startLab(ctx, content, o.emit)
 }

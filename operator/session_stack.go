@@ -36,7 +36,9 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		SecretsProvider:   s.state.SecretsProvider,
 		UpgradeKubernetes: upgradeKubernetes,
 		CopySnapshots:     CopySnapshots,
-		AllowReplace:      controlPlaneNames(s.inventory), // until their loss is assessed
+	}
+	if s.inventory != nil {
+		s.program.AllowReplace = controlPlaneNames(s.inventory) // until their loss is assessed
 	}
 	embedding := stacks.Embedding{
 		Stack:   s.workspace.Stack,
@@ -138,6 +140,6 @@ func cli(tools *toolchain.Installed) (*engine.Command, error) {
 // EnsureStack creates the stack if it does not exist, with the configuration of its rehearsal, so that the engine can be run by
 // hand.
 func (o *Operator) EnsureStack(ctx context.Context) error {
-	_, err := o.begin(ctx, needs{newStack: true})
+	_, err := o.begin(ctx, needs{newStack: true, anyKind: true})
 	return err
 }

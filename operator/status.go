@@ -32,9 +32,12 @@ func (s *Status) Err() error {
 
 // Status returns the status from Proxmox VE, Talos and Kubernetes. It only reads.
 func (o *Operator) Status(ctx context.Context) (*Status, error) {
-	s, err := o.begin(ctx, needs{hostMayBeAway: true})
+	s, err := o.begin(ctx, needs{anyKind: true, hostMayBeAway: true})
 	if err != nil {
 		return nil, err
+	}
+	if s.layer != nil {
+		return layerRun{s}.status(ctx)
 	}
 	return s.status(ctx)
 }
@@ -60,6 +63,22 @@ func (s *session) status(ctx context.Context) (*Status, error) {
 
 // sources returns the sources of information about the stack's cluster.
 func (s *session) sources(ctx context.Context) (status.Sources, error) {
+	sources, err := s.stateSources(ctx)
+	if err != nil {
+		return sources, err
+	}
+	outputs, err := engine.Outputs(sources.Deployment)
+	if err != nil {
+		return status.Sources{}, err
+	}
+	sources.Inventory = s.inventory
+	sources.Talosconfig, sources.Kubeconfig = secretOf(outputs, stacks.OutputTalosconfig), secretOf(outputs, stacks.OutputKubeconfig)
+	sources.Images, err = wantedImages(s.inventory, s.factory)
+	return sources, err
+}
+
+// stateSources returns the sources of information about the stack of any kind: its state and its host.
+func (s *session) stateSources(ctx context.Context) (status.Sources, error) {
 	host, err := pve.NewReader(s.host)
 	if err != nil {
 		return status.Sources{}, refused(err)
@@ -72,10 +91,6 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, err
 	}
-	outputs, err := engine.Outputs(exported.Deployment)
-	if err != nil {
-		return status.Sources{}, err
-	}
 	last, err := lastUpdate(ctx, s.state)
 	if err != nil {
 		return status.Sources{}, err
@@ -85,11 +100,7 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 		return status.Sources{}, err
 	}
 	locks = slices.DeleteFunc(locks, recovery.Lock.IsOwn) // an up asks for the status at its end
-	images, err := wantedImages(s.inventory, s.factory)
-	return status.Sources{
-		Inventory: s.inventory, Images: images, Host: host, Owner: owner, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
-		Talosconfig: secretOf(outputs, stacks.OutputTalosconfig), Kubeconfig: secretOf(outputs, stacks.OutputKubeconfig),
-	}, err
+	return status.Sources{Host: host, Owner: owner, Deployment: exported.Deployment, LastUpdate: last, Locks: locks}, nil
 }
 
 // copies returns the newest copies of the cluster on this machine. They are missed if the cluster is there and no rehearsal.

@@ -33,6 +33,8 @@ type UpOptions struct {
 
 // UpResult is the result of [Operator.Up].
 type UpResult struct {
+	// Kind is the kind of the stack. All that is about a cluster is empty for another kind than [KindPlatform].
+	Kind Kind
 	// Last is the last phase of the run. There are outputs only after [Verify].
 	Last Phase
 	// Outputs are the stack's outputs; two of them are secrets.
@@ -54,11 +56,17 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	if err != nil {
 		return nil, refused(err)
 	}
-	s, err := o.begin(ctx, needs{lab: true, newStack: true, claims: true, refresh: !options.SkipRefresh, consent: "bring it up"})
+	s, err := o.begin(ctx, needs{anyKind: true, lab: true, newStack: true, claims: true, refresh: !options.SkipRefresh, consent: "bring it up"})
 	if err != nil {
 		return nil, err
 	}
 	defer s.recovery.Release(ctx)
+	if s.layer != nil {
+		if err := options.checkWhole(); err != nil {
+			return nil, refused(err)
+		}
+		return s.bringUp(ctx, span, options.Allow)
+	}
 	if err := s.chooseNodes(options); err != nil {
 		return nil, err
 	}
@@ -68,13 +76,23 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 // bringUp runs an up.
 func (s *session) bringUp(ctx context.Context, span span, allowed []Permission) (*UpResult, error) {
 	defer s.recovery.Release(ctx)
-	run := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, restore: s, asksConsent: s.consent.needed()}
+	run := s.upRun()
 	result, err := run.run(ctx, span, allowed)
 	if err := errors.Join(err, s.closeRestore()); err != nil {
 		return nil, err
 	}
 	result.Restored, result.Took = s.restored(), s.clock.Now().Sub(s.started)
 	return result, nil
+}
+
+// upRun returns the steps of an up for the kind of the stack.
+func (s *session) upRun() upRun {
+	run := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, restore: s, asksConsent: s.consent.needed()}
+	if s.layer != nil {
+		l := layerRun{s}
+		run.host, run.state, run.cluster, run.restore = l, l, l, l
+	}
+	return run
 }
 
 // conclude writes the credentials of a cluster that was brought up, and verifies it.
@@ -103,7 +121,7 @@ func (s *session) conclude(ctx context.Context) (*UpResult, error) {
 	if err := s.remindOfKit(ctx); err != nil {
 		return nil, err
 	}
-	return &UpResult{Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.credentials().kubeconfig(), Talosconfig: s.credentials().talosconfig()}, nil
+	return &UpResult{Kind: KindPlatform, Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.credentials().kubeconfig(), Talosconfig: s.credentials().talosconfig()}, nil
 }
 
 // uncordon uncordons the nodes that an interrupted run has left cordoned.

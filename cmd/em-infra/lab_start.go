@@ -8,8 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	emulator "github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/command"
+	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/lab"
 )
@@ -59,12 +62,12 @@ func newLabServeCommand() *cobra.Command {
 		Short:  "Be the lab, in the foreground",
 		Hidden: true,
 		RunE: func(command *cobra.Command, _ []string) error {
-			w, inv, err := flags.load()
+			w, site, err := flags.site()
 			if err != nil {
 				return refused(err)
 			}
 			options, err := choices.Options(emulator.Options{
-				Dir: w.Dir, Stack: w.Stack, Site: emulator.SiteOf(inv), Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+				Dir: w.Dir, Stack: w.Stack, Site: site, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 				Lifeline: os.Getenv(emulator.LifelineVariable), Registry: emulator.DefaultRegistry(),
 			})
 			if err != nil {
@@ -83,4 +86,29 @@ func newLabServeCommand() *cobra.Command {
 	bindChoices(command, &choices)
 	tools.Bind(command)
 	return command
+}
+
+// site returns the workspace of a stack of any kind, and what its lab emulates.
+func (f *stackFlags) site() (*workspace.Workspace, emulator.Site, error) {
+	o, err := f.open(streams{})
+	if err != nil {
+		return nil, emulator.Site{}, err
+	}
+	w := o.Workspace()
+	kind, err := manifest.KindOf(w.Inventory)
+	if err != nil {
+		return nil, emulator.Site{}, err
+	}
+	if kind == manifest.Hosts {
+		inv, err := hosts.Load(w.Inventory)
+		if err != nil {
+			return nil, emulator.Site{}, err
+		}
+		return &w, emulator.SiteOfHosts(inv), nil
+	}
+	inv, err := o.Inventory()
+	if err != nil {
+		return nil, emulator.Site{}, err
+	}
+	return &w, emulator.SiteOf(inv), nil
 }

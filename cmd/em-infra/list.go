@@ -16,7 +16,7 @@ func newListStacksCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list",
 		Short: "List the stacks of the project; only reads files",
-		Long: `List the stacks of the project: their clusters, the hosts that their machines are on, and where their states are. Only files are read.
+		Long: `List the stacks of the project: their kinds and clusters, the hosts that their machines are on, and where their states are. Only files are read.
 
 Exit codes: 0 the stacks are listed, 3 the files of one of them cannot be used.`,
 		Example: "  em-infra list\n  em-infra list --output json",
@@ -60,12 +60,16 @@ func printStacks(s streams, output string, found []operator.StackSummary) error 
 }
 
 func stacksTable(found []operator.StackSummary) terminal.Table {
-	table := terminal.Table{Header: []string{"STACK", "CLUSTER", "NODES", "HOSTS", "PROXMOX VE", "STATE"}}
+	table := terminal.Table{Header: []string{"STACK", "KIND", "CLUSTER", "NODES", "HOSTS", "PROXMOX VE", "STATE"}}
 	for _, one := range found {
-		row := []string{one.Stack, "unknown", "", "", one.Endpoint, shownState(one.State)}
-		if one.Cluster != "" {
-			row = []string{one.Stack, one.Cluster, fmt.Sprintf("%d+%d", one.ControlPlanes, one.Workers), strings.Join(one.Hosts, ", "), one.Endpoint, shownState(one.State)}
+		kind, nodes := "unknown", ""
+		if one.Kind != "" {
+			kind = string(one.Kind)
 		}
+		if one.Cluster != "" {
+			nodes = fmt.Sprintf("%d+%d", one.ControlPlanes, one.Workers)
+		}
+		row := []string{one.Stack, kind, one.Cluster, nodes, strings.Join(one.Hosts, ", "), one.Endpoint, shownState(one.State)}
 		table.Rows = append(table.Rows, row)
 	}
 	return table

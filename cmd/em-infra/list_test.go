@@ -18,9 +18,9 @@ func TestStacksAreListed(t *testing.T) {
 	writeFile(t, filepath.Join(root, "Pulumi.home.yaml"), "config:\n  em-infra:inventory: stacks/k3s-dev\n")
 	listed := em(t.Context(), "list")
 	require.Zero(t, listed.code, listed.err)
-	require.Equal(t, `STACK    CLUSTER  NODES  HOSTS   PROXMOX VE           STATE
-home     lab      1+0    vmhost                       .state
-k3s-dev  lab      1+0    vmhost  https://vmhost:8006  .state
+	require.Equal(t, `STACK    KIND      CLUSTER  NODES  HOSTS   PROXMOX VE           STATE
+home     platform  lab      1+0    vmhost                       .state
+k3s-dev  platform  lab      1+0    vmhost  https://vmhost:8006  .state
 `, listed.out)
 
 	writeFile(t, filepath.Join(root, "Pulumi.next.yaml"), "config: {}\n")

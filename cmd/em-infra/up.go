@@ -87,7 +87,18 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 		printPhaseDone(streams.out, result.Last, o.Place())
 		return nil
 	}
+	if result.Kind != operator.KindPlatform {
+		printLayerUp(streams.out, o.Workspace().Stack, result, o.Place())
+		return nil
+	}
 	return printSummary(streams.out, result, o.Place())
+}
+
+// printLayerUp prints the end of a run on a stack that is no cluster.
+func printLayerUp(out io.Writer, stack string, result *operator.UpResult, place string) {
+	headline := terminal.Paint(out, terminal.Good, stack+" is up")
+	fmt.Fprintf(out, "\n%s in %s\n", headline, result.Took.Round(100*time.Millisecond))
+	printNext(out, "next", typed("status %s", place), typed("destroy %s", place))
 }
 
 // printPhaseDone prints the end of a run that stops after a phase.

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // validateFlags are the flags of validate.
@@ -66,30 +69,30 @@ func (f *validateFlags) run(out io.Writer) error {
 
 // verdict is a valid inventory, or its problems.
 type verdict struct {
-	inventory *inventory.Inventory
-	problems  inventory.Problems
+	content  operator.Content
+	problems inventory.Problems
 }
 
 // judge loads the inventory that the flags name. It returns an error only if the inventory cannot be read.
 func judge(place stackFlags) (verdict, error) {
 	var (
-		inv *inventory.Inventory
-		err error
+		content operator.Content
+		err     error
 	)
 	if place.stack != "" {
-		inv, err = validateStack(place)
+		content, err = validateStack(place)
 	} else {
-		inv, err = inventory.Load(place.inventory)
+		content, err = operator.LoadContent(place.inventory)
 	}
 	var problems *inventory.Problems
 	if errors.As(err, &problems) {
 		return verdict{problems: *problems}, nil
 	}
-	return verdict{inventory: inv}, err
+	return verdict{content: content}, err
 }
 
 // validateStack loads the inventory of a stack, and compares it with those of the stacks beside it.
-func validateStack(place stackFlags) (*inventory.Inventory, error) {
+func validateStack(place stackFlags) (operator.Content, error) {
 	o, err := place.open(streams{})
 	if err != nil {
 		return nil, errors.Unwrap(err) // an unreadable file is not a problem of the inventory
@@ -103,14 +106,18 @@ func validateText(out io.Writer, v verdict, show bool) error {
 		return err
 	}
 	if show {
-		effective, err := v.inventory.Effective()
+		files, err := v.content.Files()
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(terminal.Raw(out), "# %s\n%s---\n# %s\n%s", inventory.ClusterFile, effective.Cluster, inventory.NodesFile, effective.Nodes)
+		texts := make([]string, len(files))
+		for i, file := range files {
+			texts[i] = "# " + file.Name + "\n" + string(file.Text)
+		}
+		_, err = fmt.Fprint(terminal.Raw(out), strings.Join(texts, "---\n"))
 		return err
 	}
-	_, err := fmt.Fprintln(out, v.inventory.Summary())
+	_, err := fmt.Fprintln(out, v.content.Summary())
 	return err
 }
 
@@ -124,34 +131,53 @@ type validation struct {
 	Effective *effectiveJSON `json:"effective,omitempty"`
 }
 
-// effectiveJSON is the effective inventory: the two files as in YAML, and the paths of the values that are defaults.
+// effectiveJSON is the effective inventory: its files as in YAML, and the paths of the values that are defaults.
 type effectiveJSON struct {
-	// Cluster is cluster.yaml with its defaults.
-	Cluster any `json:"cluster"`
-	// Nodes is nodes.yaml with its defaults.
-	Nodes any `json:"nodes"`
+	// Cluster is cluster.yaml with its defaults; absent for another kind of stack.
+	Cluster any `json:"cluster,omitempty"`
+	// Nodes is nodes.yaml with its defaults; absent for another kind of stack.
+	Nodes any `json:"nodes,omitempty"`
+	// Hosts is hosts.yaml with its defaults; absent for another kind of stack.
+	Hosts any `json:"hosts,omitempty"`
 	// Defaults are the paths of the default values.
 	Defaults defaultedJSON `json:"defaults"`
 }
 
 type defaultedJSON struct {
 	// Cluster are the paths in cluster.yaml.
-	Cluster []string `json:"cluster"`
+	Cluster []string `json:"cluster,omitempty"`
 	// Nodes are the paths in nodes.yaml.
-	Nodes []string `json:"nodes"`
+	Nodes []string `json:"nodes,omitempty"`
+	// Hosts are the paths in hosts.yaml.
+	Hosts []string `json:"hosts,omitempty"`
+}
+
+// placeOf returns where the content of a file and the paths of its defaults belong.
+func (e *effectiveJSON) placeOf(file string) (content *any, defaults *[]string) {
+	switch file {
+	case manifest.ClusterFile:
+		return &e.Cluster, &e.Defaults.Cluster
+	case manifest.NodesFile:
+		return &e.Nodes, &e.Defaults.Nodes
+	default:
+		return &e.Hosts, &e.Defaults.Hosts
+	}
 }
 
 func validateJSON(out io.Writer, v verdict, show bool) error {
 	result := validation{Sound: len(v.problems) == 0, Problems: append(inventory.Problems{}, v.problems...)}
 	if show && result.Sound {
-		effective, err := v.inventory.Effective()
+		files, err := v.content.Files()
 		if err != nil {
 			return err
 		}
-		result.Effective = &effectiveJSON{Defaults: defaultedJSON{Cluster: effective.ClusterDefaults, Nodes: effective.NodesDefaults}}
-		if err := errors.Join(yaml.Unmarshal(effective.Cluster, &result.Effective.Cluster),
-			yaml.Unmarshal(effective.Nodes, &result.Effective.Nodes)); err != nil {
-			return fmt.Errorf("read the effective inventory: %w", err)
+		result.Effective = &effectiveJSON{}
+		for _, file := range files {
+			content, defaults := result.Effective.placeOf(file.Name)
+			*defaults = file.Defaults
+			if err := yaml.Unmarshal(file.Text, content); err != nil {
+				return fmt.Errorf("read the effective inventory: %w", err)
+			}
 		}
 	}
 	return writeJSON(out, result)

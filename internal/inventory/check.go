@@ -3,6 +3,7 @@ package inventory
 import (
 	"net/netip"
 
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
@@ -11,9 +12,10 @@ type fault = strictyaml.Fault
 
 // checker collects the problems of an inventory. A rule skips a missing value: that was reported when the file was decoded.
 type checker struct {
+	manifest.Checker
+
 	inv                    *Inventory
 	clusterFile, nodesFile string
-	problems               Problems
 	// cidr and cidr6 are the nodes' networks, if they are valid enough to check addresses against them.
 	cidr, cidr6 netip.Prefix
 }
@@ -65,20 +67,10 @@ type report func(at *strictyaml.Path, problem fault)
 
 // cluster records a problem in cluster.yaml.
 func (c *checker) cluster(at *strictyaml.Path, problem fault) {
-	c.at(c.clusterFile, c.inv.clusterSource, at, problem)
+	c.At(c.clusterFile, c.inv.clusterSource, at, problem)
 }
 
 // node records a problem in nodes.yaml.
 func (c *checker) node(at *strictyaml.Path, problem fault) {
-	c.at(c.nodesFile, c.inv.nodesSource, at, problem)
-}
-
-func (c *checker) at(file string, source *strictyaml.Document, at *strictyaml.Path, problem fault) {
-	finding := strictyaml.Finding{Path: at.String(), Fault: problem}
-	finding.Line, finding.Column = source.Position(at)
-	c.add(file, finding)
-}
-
-func (c *checker) add(file string, finding strictyaml.Finding) {
-	c.problems = append(c.problems, Problem{File: file, Finding: finding})
+	c.At(c.nodesFile, c.inv.nodesSource, at, problem)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
@@ -24,12 +25,7 @@ type Inventory struct {
 }
 
 // Header names the format of a file.
-type Header struct {
-	// APIVersion of the format: em-infra/v1alpha1. Required.
-	APIVersion string `yaml:"apiVersion" required:"true"`
-	// Kind of the file: Cluster in cluster.yaml, Nodes in nodes.yaml. Required.
-	Kind string `yaml:"kind" required:"true"`
-}
+type Header = manifest.Header
 
 // EndpointURL returns the URL of the Kubernetes API for clients: https with the virtual address or the host.
 func (c Cluster) EndpointURL() *url.URL {

@@ -14,12 +14,3 @@ func (i *Inventory) ClusterProblem(fault strictyaml.Fault, keys ...string) Probl
 	finding.Line, finding.Column = i.clusterSource.Position(at)
 	return Problem{File: filepath.Join(i.Dir, ClusterFile), Finding: finding}
 }
-
-// OrNil returns the problems as an error, sorted; nil if there are none.
-func (p Problems) OrNil() error {
-	if len(p) == 0 {
-		return nil
-	}
-	p.sort()
-	return &p
-}

@@ -50,11 +50,7 @@ func (i *Inventory) CheckBeside(other Beside) error {
 	if fault, wrong := i.claimsNetwork(other.Stack, other.Inventory); wrong {
 		c.cluster(key("network", "vlan"), fault)
 	}
-	if len(c.problems) == 0 {
-		return nil
-	}
-	c.problems.sort()
-	return &c.problems
+	return c.Err()
 }
 
 // in returns the report of one of the files.

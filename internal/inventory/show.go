@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 )
-
-// defaulted is how Effective marks a default value.
-const defaulted = "default"
 
 // Effective is the whole inventory as files, with each default marked. Loading them gives the same inventory.
 type Effective struct {
@@ -20,28 +17,33 @@ type Effective struct {
 
 // Effective returns the inventory with its defaults.
 func (i *Inventory) Effective() (*Effective, error) {
-	effective := &Effective{}
-	var err error
-	if effective.Cluster, err = strictyaml.Encode(i.Cluster, marker(i.clusterSource, &effective.ClusterDefaults)); err != nil {
-		return nil, fmt.Errorf("write %s: %w", ClusterFile, err)
+	cluster, err := manifest.Effective(ClusterFile, i.Cluster, i.clusterSource)
+	if err != nil {
+		return nil, err
 	}
-	list := NodeList{Header: Header{APIVersion: APIVersion, Kind: KindNodes}, Nodes: i.Nodes}
-	if effective.Nodes, err = strictyaml.Encode(list, marker(i.nodesSource, &effective.NodesDefaults)); err != nil {
-		return nil, fmt.Errorf("write %s: %w", NodesFile, err)
-	}
-	return effective, nil
+	nodes, err := manifest.Effective(NodesFile, NodeList{Header: Header{APIVersion: APIVersion, Kind: KindNodes}, Nodes: i.Nodes}, i.nodesSource)
+	return &Effective{
+		Cluster: cluster.Text, ClusterDefaults: cluster.Defaults, Nodes: nodes.Text, NodesDefaults: nodes.Defaults,
+	}, err
 }
 
-// marker returns a function that marks a value which is not in the file, and collects its path.
-func marker(source *strictyaml.Document, defaults *[]string) func(*strictyaml.Path) string {
-	return func(at *strictyaml.Path) string {
-		if source.Has(at) {
-			return ""
-		}
-		*defaults = append(*defaults, at.String())
-		return defaulted
+// Files returns the same as [Inventory.Effective], file by file.
+func (i *Inventory) Files() ([]manifest.EffectiveFile, error) {
+	effective, err := i.Effective()
+	if err != nil {
+		return nil, err
 	}
+	return []manifest.EffectiveFile{
+		{Name: ClusterFile, Text: effective.Cluster, Defaults: effective.ClusterDefaults},
+		{Name: NodesFile, Text: effective.Nodes, Defaults: effective.NodesDefaults},
+	}, nil
 }
+
+// Kind returns [manifest.Platform].
+func (*Inventory) Kind() manifest.Kind { return manifest.Platform }
+
+// Hosts returns the nodes of Proxmox VE that its machines are on, sorted.
+func (i *Inventory) Hosts() []string { return i.Nodes.Hosts() }
 
 // Summary returns the inventory in one line.
 func (i *Inventory) Summary() string {

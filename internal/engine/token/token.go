@@ -11,6 +11,7 @@ const (
 	GPUWorker     = "em-infra:index:GpuWorker"
 	TalosCluster  = "em-infra:index:TalosCluster"
 	ClusterAddons = "em-infra:index:ClusterAddons"
+	ProxmoxHost   = "em-infra:index:ProxmoxHost"
 )
 
 // The resources of providers.

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
@@ -22,7 +23,6 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 	t.Parallel()
 	var reader jsonschema.Reflector
 	require.NoError(t, reader.AddGoComments("github.com/em-infra/em-infra/internal/inventory/reference", "..", jsonschema.WithFullComment()))
-	const types = "github.com/em-infra/em-infra/internal/inventory."
 	for _, declared := range []any{
 		inventory.Header{},
 		inventory.Cluster{},
@@ -56,6 +56,9 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 		inventory.DevicePlugin{},
 		inventory.TimeSlicing{},
 		inventory.SmokeTest{},
+		hosts.File{},
+		hosts.Host{},
+		hosts.Pool{},
 	} {
 		structure := reflect.TypeOf(declared)
 		fields, err := strictyaml.Fields(structure)
@@ -65,7 +68,7 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 				continue // of a struct of its own
 			}
 			name := structure.Name() + "." + field.Name
-			comment := strings.Join(strings.Fields(reader.CommentMap[types+name]), " ")
+			comment := strings.Join(strings.Fields(reader.CommentMap[structure.PkgPath()+"."+name]), " ")
 			required := field.Required
 			assert.Equal(t, required, strings.Contains(comment+" ", "Required. "), "%s: %s", name, comment)
 			_, fallback, found := strings.Cut(comment, "Default: ")

@@ -2,28 +2,41 @@ package reference
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 )
 
-//go:embed page.md.tmpl
-var pageText string
+//go:embed *.md.tmpl
+var layouts embed.FS
 
-// exampleFolder contains the inventory that the page shows, which is a fixture of the loader's tests.
-const exampleFolder = inventorySource + "/testdata/valid-example"
-
-// page is the data of the template.
+// page is a page about the inventory of one kind of stack.
 type page struct {
-	ClusterExample, NodesExample string
-	Cluster, Nodes               []section
+	// path of the page, and the name of its layout.
+	path, layout string
+	// example is a fixture of the loader's tests, which the page shows.
+	example string
+	kind    manifest.Kind
+}
+
+var pages = []page{
+	{"docs/inventory.md", "page.md.tmpl", inventorySource + "/testdata/valid-example", manifest.Platform},
+	{"docs/inventory-hosts.md", "hosts.md.tmpl", inventorySource + "/hosts/testdata/valid-example", manifest.Hosts},
+}
+
+// filledFile is what a page says about one file.
+type filledFile struct {
+	Example  string
+	Sections []section
 }
 
 // section is one mapping with fixed keys.
@@ -35,34 +48,28 @@ type section struct {
 // row is one key.
 type row struct{ Key, Value, Default, About string }
 
-// Page returns docs/inventory.md.
-func Page() ([]byte, error) {
+// text fills the layout of the page, by the names of the files without .yaml.
+func (p page) text() ([]byte, error) {
 	comments, err := readComments()
 	if err != nil {
 		return nil, err
 	}
-	var filled page
-	for _, file := range []struct {
-		name     string
-		t        reflect.Type
-		example  *string
-		sections *[]section
-	}{
-		{inventory.ClusterFile, reflect.TypeFor[inventory.Cluster](), &filled.ClusterExample, &filled.Cluster},
-		{inventory.NodesFile, reflect.TypeFor[inventory.NodeList](), &filled.NodesExample, &filled.Nodes},
-	} {
-		example, err := os.ReadFile(filepath.Join(exampleFolder, file.name))
+	filled := map[string]filledFile{}
+	for _, file := range inventoryFiles {
+		if !slices.Contains(p.kind.Files(), file.name) {
+			continue
+		}
+		example, err := os.ReadFile(filepath.Join(p.example, file.name))
 		if err != nil {
 			return nil, fmt.Errorf("read example: %w", err)
 		}
-		*file.example = string(example)
-		keys, err := keysOf(file.t, comments)
+		keys, err := keysOf(file.content, comments)
 		if err != nil {
 			return nil, err
 		}
-		*file.sections = sectionsOf("", comments.of(file.t, ""), keys, comments)
+		filled[strings.TrimSuffix(file.name, ".yaml")] = filledFile{string(example), sectionsOf("", comments.of(file.content, ""), keys, comments)}
 	}
-	layout, err := template.New("page").Parse(pageText)
+	layout, err := template.ParseFS(layouts, p.layout)
 	if err != nil {
 		return nil, err
 	}

@@ -38,13 +38,13 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 	}
 }
 
-// compiled returns the schemas of cluster.yaml and nodes.yaml by the name of the file.
+// compiled returns the schemas by the name of the file.
 func compiled(t *testing.T) map[string]*jsonschema.Schema {
 	t.Helper()
-	cluster, nodes, err := reference.Schemas()
+	texts, err := reference.Schemas()
 	require.NoError(t, err)
 	schemas := map[string]*jsonschema.Schema{}
-	for name, text := range map[string][]byte{"cluster.yaml": cluster, "nodes.yaml": nodes} {
+	for name, text := range texts {
 		compiler := jsonschema.NewCompiler()
 		compiler.AssertFormat = true
 		require.NoError(t, compiler.AddResource(name, bytes.NewReader(text)))
@@ -76,8 +76,16 @@ func TestSchemasAcceptWhatIsSound(t *testing.T) {
 		folders = append(folders, filepath.Dir(stack))
 	}
 	for _, folder := range folders {
-		for name, schema := range schemas {
-			assert.NoError(t, schema.Validate(content(t, filepath.Join(folder, name))), "%s/%s", folder, name)
+		for _, name := range []string{"cluster.yaml", "nodes.yaml"} {
+			assert.NoError(t, schemas[name].Validate(content(t, filepath.Join(folder, name))), "%s/%s", folder, name)
+		}
+	}
+	for _, pattern := range []string{"../hosts/testdata/valid-*/hosts.yaml", root + "/stacks/*/hosts.yaml"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			assert.NoError(t, schemas["hosts.yaml"].Validate(content(t, file)), file)
 		}
 	}
 }
@@ -120,7 +128,7 @@ func TestSchemasRefuseWhatOneValueShows(t *testing.T) {
 // The inventories of the repository name their schemas in the first line, by a path that leads there.
 func TestStacksNameTheirSchemas(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"cluster", "nodes"} {
+	for _, name := range []string{"cluster", "nodes", "hosts"} {
 		files, err := filepath.Glob(root + "/stacks/*/" + name + ".yaml")
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

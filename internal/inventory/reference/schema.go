@@ -10,20 +10,37 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 )
 
 // schemaDraft is the newest draft that editors' YAML support implements completely.
 const schemaDraft = "http://json-schema.org/draft-07/schema#"
 
-// Schemas returns the JSON schemas of cluster.yaml and nodes.yaml.
-func Schemas() (cluster, nodes []byte, err error) {
-	if cluster, err = schemaFile(reflect.TypeFor[inventory.Cluster](), inventory.KindCluster); err != nil {
-		return nil, nil, fmt.Errorf("schema of %s: %w", inventory.ClusterFile, err)
+// inventoryFile is a file of an inventory of any kind.
+type inventoryFile struct {
+	name, kind string
+	content    reflect.Type
+}
+
+// inventoryFiles are the files of all kinds of stacks.
+var inventoryFiles = []inventoryFile{
+	{manifest.ClusterFile, inventory.KindCluster, reflect.TypeFor[inventory.Cluster]()},
+	{manifest.NodesFile, inventory.KindNodes, reflect.TypeFor[inventory.NodeList]()},
+	{manifest.HostsFile, hosts.KindHosts, reflect.TypeFor[hosts.File]()},
+}
+
+// Schemas returns the JSON schemas of the files of inventories, by the name of the file.
+func Schemas() (map[string][]byte, error) {
+	schemas := map[string][]byte{}
+	for _, file := range inventoryFiles {
+		text, err := schemaFile(file.content, file.kind)
+		if err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", file.name, err)
+		}
+		schemas[file.name] = text
 	}
-	if nodes, err = schemaFile(reflect.TypeFor[inventory.NodeList](), inventory.KindNodes); err != nil {
-		return nil, nil, fmt.Errorf("schema of %s: %w", inventory.NodesFile, err)
-	}
-	return cluster, nodes, nil
+	return schemas, nil
 }
 
 func schemaFile(t reflect.Type, kind string) ([]byte, error) {

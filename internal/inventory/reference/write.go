@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // File is one generated file.
@@ -16,19 +17,22 @@ type File struct {
 
 // Files returns all generated files.
 func Files() ([]File, error) {
-	cluster, nodes, err := Schemas()
+	schemas, err := Schemas()
 	if err != nil {
 		return nil, err
 	}
-	page, err := Page()
-	if err != nil {
-		return nil, fmt.Errorf("reference page: %w", err)
+	var files []File
+	for _, file := range inventoryFiles {
+		files = append(files, File{"schemas/" + strings.TrimSuffix(file.name, ".yaml") + ".schema.json", schemas[file.name]})
 	}
-	return []File{
-		{"schemas/cluster.schema.json", cluster},
-		{"schemas/nodes.schema.json", nodes},
-		{"docs/inventory.md", page},
-	}, nil
+	for _, page := range pages {
+		text, err := page.text()
+		if err != nil {
+			return nil, fmt.Errorf("reference page %s: %w", page.path, err)
+		}
+		files = append(files, File{page.path, text})
+	}
+	return files, nil
 }
 
 // Write updates the generated files of a checkout.

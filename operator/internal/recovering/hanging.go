@@ -39,7 +39,7 @@ func (r *Recovery) wakeHanging(ctx context.Context, exported *engine.Exported) e
 
 // addressOf returns the address of a machine's Talos API; "" if the machine is not in the inventory.
 func (r *Recovery) addressOf(vmid int) string {
-	for _, node := range r.Inventory.Nodes {
+	for _, node := range r.nodes() {
 		if node.VMID == vmid {
 			return node.Address.String()
 		}

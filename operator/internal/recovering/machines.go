@@ -198,7 +198,7 @@ func (r *Recovery) awaitStarted(ctx context.Context, exported *engine.Exported, 
 	if err != nil || talosconfig == "" || !remnant.Joined {
 		return
 	}
-	for _, node := range r.Inventory.Nodes {
+	for _, node := range r.nodes() {
 		if node.VMID != remnant.VMID {
 			continue
 		}

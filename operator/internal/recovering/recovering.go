@@ -21,7 +21,7 @@ import (
 type Recovery struct {
 	// Workspace contains the paths of the stack's files.
 	Workspace *workspace.Workspace
-	// Inventory is the stack's inventory; nil for an operation on the state alone.
+	// Inventory is the inventory of a cluster; nil for an operation on the state alone, and for a stack that is no cluster.
 	Inventory *inventory.Inventory
 	// Bootstrap is the logical name of the resource for etcd's bootstrap.
 	Bootstrap string
@@ -98,6 +98,14 @@ func (r *Recovery) Restarted() bool { return r.restarted }
 // machines stay.
 func (r *Recovery) WithRecoveries(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	return r.asAdopted(r.asMadeAnew(seen))
+}
+
+// nodes returns the nodes of the inventory; nil for a stack that is no cluster.
+func (r *Recovery) nodes() inventory.Nodes {
+	if r.Inventory == nil {
+		return nil
+	}
+	return r.Inventory.Nodes
 }
 
 func (r *Recovery) say(sentences ...string) {

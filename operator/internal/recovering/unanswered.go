@@ -65,7 +65,7 @@ func (r *Recovery) foreseeUnknown(ctx context.Context, deployment *apitype.Deplo
 // machineNames returns the names of the inventory's machines by VMID.
 func (r *Recovery) machineNames() map[int]string {
 	names := map[int]string{}
-	for _, node := range r.Inventory.Nodes {
+	for _, node := range r.nodes() {
 		names[node.VMID] = node.Name
 	}
 	return names

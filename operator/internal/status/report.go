@@ -19,10 +19,12 @@ import (
 
 // Report is the status of a stack.
 type Report struct {
-	// Cluster is the cluster's name.
-	Cluster string `json:"cluster"`
+	// Cluster is the cluster's name; empty for a stack of another kind.
+	Cluster string `json:"cluster,omitempty"`
 	// Time of the report.
 	Time time.Time `json:"time"`
+	// Hosts that the stack configures, in the order of its inventory; absent for a cluster.
+	Hosts []Host `json:"hosts,omitempty"`
 	// Machines of the inventory, in its order.
 	Machines []Machine `json:"machines"`
 	// Networked reports whether the cluster was given a network plugin; without one no Node is ever Ready.
@@ -144,6 +146,11 @@ func (r Report) Lacks() []string {
 	for _, member := range r.Members {
 		if member.Problem != "" {
 			lacks = append(lacks, cmp.Or(member.Name, member.Address)+": "+member.Problem)
+		}
+	}
+	for _, host := range r.Hosts {
+		if reason := host.lacks(); reason != "" {
+			lacks = append(lacks, reason)
 		}
 	}
 	for _, operation := range r.State.Pending {

@@ -48,17 +48,10 @@ const patience = 20 * time.Second
 func (s Sources) Report(ctx context.Context, now time.Time) Report {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	r := Report{
-		Cluster:  s.Inventory.Cluster.Name,
-		Time:     now,
-		Machines: s.machines(),
-		// A network that was installed by hand cannot be detected, so only a network from the inventory is expected to work.
-		Networked: s.Inventory.Cluster.Kubernetes.CNI != inventory.CNINone,
-		Copies:    s.Copies,
-		State: State{
-			Resources: len(s.Deployment.Resources), LastUpdate: s.LastUpdate, Pending: pending(s.Deployment), Locks: s.Locks,
-		},
-	}
+	r := s.OfState(now)
+	r.Cluster, r.Machines = s.Inventory.Cluster.Name, s.machines()
+	// A network that was installed by hand cannot be detected, so only a network from the inventory is expected to work.
+	r.Networked = s.Inventory.Cluster.Kubernetes.CNI != inventory.CNINone
 	asks := []func(context.Context, *Report) error{s.askHost, s.askAgents}
 	if len(s.Talosconfig) > 0 {
 		asks = append(asks, s.askNodes, s.askEtcd)

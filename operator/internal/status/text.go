@@ -14,7 +14,11 @@ import (
 
 // WriteText writes a report as text: a table of the machines, a line for each other fact, and what to do about each problem.
 func (r Report) WriteText(out io.Writer) error {
-	if err := r.table(out).Write(out); err != nil {
+	table := r.table(out)
+	if r.Cluster == "" {
+		table = r.hostsTable(out)
+	}
+	if err := table.Write(out); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
@@ -37,6 +41,14 @@ func (r Report) table(out io.Writer) terminal.Table {
 		table.Rows = append(table.Rows, []string{
 			machine.Name, string(machine.Role), machine.Host, machine.vmText(out), machine.talosText(out), machine.kubernetesText(out),
 		})
+	}
+	return table
+}
+
+func (r Report) hostsTable(out io.Writer) terminal.Table {
+	table := terminal.Table{Header: []string{"HOST", "STATUS"}}
+	for _, host := range r.Hosts {
+		table.Rows = append(table.Rows, []string{host.Name, toned(out, host.lacks() == "", host.Status)})
 	}
 	return table
 }

@@ -1,0 +1,64 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/pve/limits"
+)
+
+// ProxmoxHost is the configuration of the hosts of one Proxmox VE: what is there before anything runs on them.
+type ProxmoxHost struct {
+	pulumi.ResourceState
+
+	// Pools are the resource pools, in the order of the arguments.
+	Pools []*Pool
+}
+
+// ProxmoxHostArgs describe how hosts are configured.
+type ProxmoxHostArgs struct {
+	// API of Proxmox VE. Required. A change runs the Commands again, which first check whether there is anything to do.
+	API ProxmoxAPI
+	// Hosts are the names of the nodes of Proxmox VE. Required. A change touches nothing on a host that is left out.
+	Hosts []string
+	// Pools are the names of resource pools that are created unless they exist. Default: none. A change creates and deletes pools, but never
+	// one that was there before, nor one with members.
+	Pools []string
+}
+
+// NewProxmoxHost configures hosts. It returns an error if an argument is missing or not valid in Proxmox VE.
+func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opts ...pulumi.ResourceOption) (*ProxmoxHost, error) {
+	if err := args.validate(); err != nil {
+		return nil, fmt.Errorf("hosts %q: %w", name, err)
+	}
+	h := &ProxmoxHost{}
+	if err := ctx.RegisterComponentResourceV2(typeProxmoxHost, name, args.summary(), h, opts...); err != nil {
+		return nil, err
+	}
+	for _, pool := range args.Pools {
+		made, err := NewPool(ctx, name+"-pool-"+pool, &PoolArgs{Name: pool, API: args.API}, pulumi.Parent(h))
+		if err != nil {
+			return nil, err
+		}
+		h.Pools = append(h.Pools, made)
+	}
+	return h, ctx.RegisterResourceOutputs(h, pulumi.Map{})
+}
+
+// summary is what a preview shows of the component.
+func (args ProxmoxHostArgs) summary() pulumi.Map {
+	return pulumi.Map{"hosts": pulumi.ToStringArray(args.Hosts)}
+}
+
+func (args *ProxmoxHostArgs) validate() error {
+	if args == nil {
+		return errors.New("args: give ProxmoxHostArgs")
+	}
+	problems := []error{args.API.validate(), require(len(args.Hosts) > 0, "Hosts", "name one host at least")}
+	for i, host := range args.Hosts {
+		problems = append(problems, requireName(limits.Host, host, fmt.Sprintf("Hosts[%d]", i)))
+	}
+	return errors.Join(problems...)
+}

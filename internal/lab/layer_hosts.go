@@ -1,0 +1,34 @@
+package lab
+
+import (
+	"net/netip"
+
+	hostinventory "github.com/em-infra/em-infra/internal/inventory/hosts"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+)
+
+// machinesNetwork is the network of the machines in the lab of a stack that has none.
+var machinesNetwork = netip.MustParsePrefix("192.168.20.0/24")
+
+// SiteOfHosts returns the site that an inventory of hosts configures: hosts as their installer leaves them, so that the stack has to make
+// everything that it describes.
+func SiteOfHosts(inv *hostinventory.Inventory) Site {
+	names := inv.Hosts()
+	site := Site{Host: names[0], Network: machinesNetwork}
+	for _, name := range names {
+		site.Hosts = append(site.Hosts, proxmox.Host{
+			Name: name, Cores: leastCores, CPUModel: cpuModel, MemoryMiB: leastMemoryMiB, Storages: installedStorages(),
+			Bridges: []proxmox.Bridge{{Name: "vmbr0", Ports: []string{"eno1"}, VLANAware: true}},
+		})
+	}
+	return site
+}
+
+// installedStorages returns the storages that the installer creates (pve-installer, Proxmox/Install.pm, extract_data).
+func installedStorages() []proxmox.Storage {
+	return []proxmox.Storage{
+		{Name: "local", Type: storage.Dir, Content: []string{storage.ISO}, TotalBytes: 96 << 30, Path: "/var/lib/vz"},
+		{Name: "local-lvm", Type: storage.LVMThin, Content: []string{storage.Images}, TotalBytes: 1 << 40},
+	}
+}

@@ -1,0 +1,105 @@
+package operator
+
+import (
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+// Kind is what a stack brings up. It follows from the files of its inventory.
+type Kind = manifest.Kind
+
+// The kinds of stacks.
+const (
+	KindPlatform = manifest.Platform
+	KindHosts    = manifest.Hosts
+)
+
+// Content is the inventory of a stack of any kind.
+type Content interface {
+	// Kind returns the kind of the stack.
+	Kind() Kind
+	// Summary returns the inventory in one line.
+	Summary() string
+	// Hosts returns the nodes of Proxmox VE that it concerns.
+	Hosts() []string
+	// Files returns its files with all defaults.
+	Files() ([]manifest.EffectiveFile, error)
+}
+
+// LoadContent loads the inventory in a folder, whatever its kind is. The error contains all its problems.
+func LoadContent(dir string) (Content, error) {
+	kind, err := manifest.KindOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case manifest.Hosts:
+		return hostsOf(dir)
+	default:
+		return platformOf(dir)
+	}
+}
+
+func platformOf(dir string) (Content, error) {
+	inv, err := inventory.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return inv, nil
+}
+
+func hostsOf(dir string) (Content, error) {
+	inv, err := hosts.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return hostsLayer{inv}, nil
+}
+
+// Content loads the stack's inventory, whatever its kind is. The error contains all its problems.
+func (o *Operator) Content() (Content, error) {
+	return LoadContent(workspace.Nearby(o.workspace.Inventory))
+}
+
+// take reads the stack's inventory into the session. A stack that is no platform is refused by operations that work on a cluster.
+func (s *session) take(needed needs) error {
+	content, err := s.Content()
+	if err != nil {
+		return err
+	}
+	if layer, isLayer := content.(layer); isLayer {
+		if !needed.anyKind {
+			return &inventory.OtherKindError{Dir: workspace.Nearby(s.workspace.Inventory), Kind: content.Kind()}
+		}
+		s.layer = layer
+		return nil
+	}
+	inv, isPlatform := content.(*inventory.Inventory)
+	if !isPlatform {
+		return fmt.Errorf("a stack of the kind %s is neither a platform nor a layer", content.Kind())
+	}
+	s.work(inv)
+	if !needed.newStack {
+		return nil
+	}
+	if err := s.checkBeside(inv); err != nil {
+		return err
+	}
+	return s.checkSealing(inv)
+}
+
+// content returns the inventory of the session, whatever its kind is; nil if the operation has read none.
+func (s *session) content() Content {
+	switch {
+	case s.layer != nil:
+		return s.layer
+	case s.inventory != nil:
+		return s.inventory
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,116 @@
+package operator
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+// layer is a stack that is no platform, as operations use it. Everything else about an operation is the same for all kinds of stacks.
+type layer interface {
+	Content
+
+	// examine checks whether the hosts can bear what the inventory describes. It changes nothing.
+	examine(ctx context.Context, host pve.Connection) (preflight.Report, error)
+	// findByHand compares what the engine's refresh does not read with the state.
+	findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand
+}
+
+// layerRun does in an operation on a layer what the session does in one on a platform.
+type layerRun struct{ *session }
+
+var (
+	_ upHost       = layerRun{}
+	_ upState      = layerRun{}
+	_ upCluster    = layerRun{}
+	_ upRestore    = layerRun{}
+	_ previewNodes = layerRun{}
+)
+
+var errNoPhases = errors.New("this stack has neither phases nor nodes, so --until, --only, --only-node and --canary have no meaning for it: leave them out")
+
+// checkWhole refuses options that are about the phases and the nodes of a cluster.
+func (o UpOptions) checkWhole() error {
+	if o.Until != 0 || o.Only != 0 || o.OnlyNode != "" || o.Canary != "" {
+		return errNoPhases
+	}
+	return nil
+}
+
+// lostISOs implements [upHost]: a layer has no templates.
+func (layerRun) lostISOs(context.Context) ([]string, error) { return nil, nil }
+
+// prepareState implements [upState].
+func (l layerRun) prepareState(ctx context.Context, seen outOfBand, _ judgement) error {
+	return seen.note(ctx, l.state)
+}
+
+// findOutOfBand implements [upCluster].
+func (l layerRun) findOutOfBand(ctx context.Context) (outOfBand, error) {
+	if !l.refresh {
+		return outOfBand{}, nil
+	}
+	exported, err := l.state.Seen(ctx)
+	if err != nil {
+		return outOfBand{}, err
+	}
+	return l.layer.findByHand(ctx, l.host, exported.Deployment), ctx.Err()
+}
+
+// otherImages implements [previewNodes].
+func (layerRun) otherImages(context.Context) (OtherImages, error) { return OtherImages{}, nil }
+
+// checkEtcd implements [upCluster].
+func (layerRun) checkEtcd(context.Context) error { return nil }
+
+// nextToReplace implements [upCluster]. No assessment of a layer has control planes that are replaced alone.
+func (layerRun) nextToReplace(context.Context, []string) (string, error) {
+	return "", errors.New("a layer has no control planes")
+}
+
+// keepSnapshot implements [upCluster].
+func (layerRun) keepSnapshot(context.Context, judgement) error { return nil }
+
+// awaitKubernetes implements [upCluster].
+func (layerRun) awaitKubernetes(context.Context) error { return nil }
+
+// salvageCredentials implements [upCluster].
+func (layerRun) salvageCredentials(context.Context) error { return nil }
+
+// conclude implements [upCluster].
+func (l layerRun) conclude(ctx context.Context) (*UpResult, error) {
+	report, err := l.status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.remindOfKit(ctx); err != nil {
+		return nil, err
+	}
+	return &UpResult{Last: phase.Verify, Kind: l.layer.Kind(), Report: report.StatusReport}, nil
+}
+
+// prepareRestore implements [upRestore].
+func (layerRun) prepareRestore(context.Context, span) error { return nil }
+
+// beginRestore implements [upRestore].
+func (layerRun) beginRestore(context.Context) (bool, error) { return false, nil }
+
+// finishRestore implements [upRestore].
+func (layerRun) finishRestore(context.Context) error { return nil }
+
+// status returns the status of a layer: its state, and whether its hosts answer.
+func (l layerRun) status(ctx context.Context) (*Status, error) {
+	sources, err := l.stateSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sources.Copies = status.Copies{State: l.stateBackups(ctx)}
+	report := sources.OfState(l.clock.Now()).AskForHosts(ctx, sources.Host, l.layer.Hosts())
+	return &Status{StatusReport: report.At(l.place)}, nil
+}

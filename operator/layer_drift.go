@@ -1,0 +1,31 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/operator/internal/drift"
+)
+
+// drift compares a layer by a preview with refresh, and by what a refresh does not read. If the host does not answer, it is reported as
+// unread.
+func (l layerRun) drift(ctx context.Context) (drift.Report, error) {
+	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
+	if _, err := l.host.Reach(ctx); err != nil {
+		report.Unread = append(report.Unread, err.Error())
+		return report, nil
+	}
+	seen, err := l.findOutOfBand(ctx)
+	if err != nil {
+		return report, err
+	}
+	_, events, err := l.preview(ctx)
+	if err != nil {
+		return report, err
+	}
+	steps := plan.Steps(events)
+	seen.mark(steps)
+	report.Host = append(report.Host, drift.Resources(steps)...)
+	report.Unread = append(report.Unread, seen.unasked()...)
+	return report, nil
+}
