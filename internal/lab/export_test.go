@@ -37,3 +37,6 @@ func Lock(path string) (*os.File, error) {
 
 // Installer is installer for tests.
 var Installer = installer
+
+// BootsOtherSystem is bootsOtherSystem for tests.
+var BootsOtherSystem = bootsOtherSystem

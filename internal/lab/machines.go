@@ -11,9 +11,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// machines connects the host's VMs to the Talos nodes inside them: the fleet boots what the host switches on.
+// machines connects the host's VMs to what runs inside them: the fleet boots Talos, other systems have only their power.
 type machines struct {
 	fleet        *talos.Fleet
+	foreign      *foreignGuests
 	reservations reservations
 	log          *slog.Logger
 }
@@ -21,6 +22,10 @@ type machines struct {
 var _ proxmox.Machines = machines{}
 
 func (m machines) PowerOn(ctx context.Context, machine proxmox.Machine) error {
+	if bootsOtherSystem(machine) {
+		m.foreign.powerOn(machine.VMID)
+		return nil
+	}
 	guest := hardware(machine)
 	macs := make([]net.HardwareAddr, len(guest.NICs))
 	for i, nic := range guest.NICs {
@@ -34,9 +39,18 @@ func (m machines) PowerOn(ctx context.Context, machine proxmox.Machine) error {
 }
 
 // PowerOff has no error for the host, because a VM can always be switched off. An error of the emulation is only logged.
-func (m machines) PowerOff(vmid int) { m.report(vmid, m.fleet.PowerOff(vmid)) }
+func (m machines) PowerOff(vmid int) {
+	if !m.foreign.powerOff(vmid) {
+		m.report(vmid, m.fleet.PowerOff(vmid))
+	}
+}
 
-func (m machines) Shutdown(ctx context.Context, vmid int) error { return m.fleet.Shutdown(ctx, vmid) }
+func (m machines) Shutdown(ctx context.Context, vmid int) error {
+	if m.foreign.powerOff(vmid) {
+		return nil
+	}
+	return m.fleet.Shutdown(ctx, vmid)
+}
 
 // AskAgent returns what Talos' extension reports: the interfaces of the host's network namespace.
 func (m machines) AskAgent(vmid int) (proxmox.Guest, bool) {

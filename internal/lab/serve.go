@@ -148,12 +148,18 @@ func (e *emulation) openHost(o Options, d Description) error {
 		Tokens:    []proxmox.Token{d.token(o.Role)},
 		Accounts:  d.accounts(),
 		Pace:      speed,
-		Machines:  machines{fleet: e.fleet, reservations: reservations{dir: o.Site.inventory, network: d.Network}, log: o.Log},
+		Machines:  e.machines(o, d),
 		Log:       hostLog,
 		Seed:      sha256.Sum256([]byte(d.Seed)),
 		StateFile: filepath.Join(o.Dir, "host.json"),
 	})
 	return err
+}
+
+func (e *emulation) machines(o Options, d Description) machines {
+	return machines{
+		fleet: e.fleet, foreign: newForeignGuests(), reservations: reservations{dir: o.Site.inventory, network: d.Network}, log: o.Log,
+	}
 }
 
 // openNodes opens the machines inside the host's VMs, switched off, and their Kubernetes.

@@ -29,6 +29,12 @@ const (
 	VMDelete = 2 * time.Second
 	// VMResize is the growth of one volume.
 	VMResize = time.Second
+	// ContainerCreate is the worker of a new container: a file system, and a template of about 120 MB that is unpacked.
+	ContainerCreate = 6 * time.Second
+	// ContainerStart is a start until the container's init runs.
+	ContainerStart = time.Second
+	// ContainerShutdown is the time that the services of a small container take to end.
+	ContainerShutdown = 2 * time.Second
 	// VMMigrate is the worker of an offline migration whose volumes are on shared storage.
 	VMMigrate = 3 * time.Second
 	// VolumeRemove is the removal of one volume, such as an ISO file.

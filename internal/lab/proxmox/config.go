@@ -16,6 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storages"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
@@ -49,6 +50,9 @@ type (
 	GuestInterface = machine.GuestInterface
 	// VM is a virtual machine in the host's overview.
 	VM = qemu.VM
+
+	// StandIn is what the lab has in the place of a file on the internet.
+	StandIn = storages.StandIn
 
 	// Call is a request in the call log.
 	Call = journal.Entry
@@ -116,6 +120,8 @@ type Config struct {
 	Faults Faults
 	// Downloads fetches the URLs of download-url. The default is http.DefaultClient without a proxy.
 	Downloads *http.Client
+	// StandIns returns what stands in for the file at a URL, which is then not downloaded. The default has none.
+	StandIns func(url string) (StandIn, bool)
 	// Now is the host's clock; the default is the real one.
 	Now func() time.Time
 }
@@ -143,6 +149,10 @@ func (c Config) withDefaults() Config {
 
 	if c.Downloads == nil {
 		c.Downloads = &http.Client{Transport: &http.Transport{Proxy: nil}}
+	}
+
+	if c.StandIns == nil {
+		c.StandIns = func(string) (StandIn, bool) { return StandIn{}, false }
 	}
 
 	if c.Now == nil {

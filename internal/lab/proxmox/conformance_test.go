@@ -77,8 +77,13 @@ func populated(t *testing.T, release schema.Release) (*lab, string) {
 	l := newLab(t, func(c *proxmox.Config) {
 		c.Release = release
 		c.Tokens[0].Role, c.Tokens[0].Privileges = "Administrator", nil
+		holdsContainers(c)
 	})
 	l.template()
+	l.must(http.MethodPost, downloads, values("content=vztmpl filename="+templateFile+" url="+templateURL))
+	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=200 storage=tank start=1 tags=a features=nesting=1 net0=name=eth0,bridge=vmbr0 "+
+		"ostemplate="+containerTemplate))
+	l.must(http.MethodPost, "/nodes/vmhost/lxc/200/snapshot", values("snapname=before"))
 	l.ok(http.MethodPost, "/pools", values("poolid=k3s comment=x"), nil)
 
 	var upid string
@@ -102,6 +107,8 @@ func populated(t *testing.T, release schema.Release) (*lab, string) {
 
 // fill inserts the names of the populated lab into a path.
 func fill(path, upid string) string {
+	path = strings.Replace(path, "/lxc/{vmid}", "/lxc/200", 1)
+
 	for name, value := range map[string]string{
 		"node": "vmhost", "vmid": "101", "storage": "local", "volume": "iso%2Fa.iso", "upid": url.PathEscape(upid),
 		"iface": "vmbr0", "id": "gpu", "poolid": "k3s", "userid": "ci@pve", "tokenid": "deploy", "groupid": "ops",

@@ -2,6 +2,7 @@ package proxmox
 
 import (
 	"context"
+	"errors"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
@@ -12,7 +13,7 @@ func (s *Server) bootOnce() error {
 	var err error
 
 	s.boots.Do(func() {
-		err = s.vms.StartGuests()
+		err = errors.Join(s.vms.StartGuests(), s.lxc.StartGuests())
 		s.ha.TendAll()
 	})
 
@@ -32,6 +33,7 @@ func (s *Server) PowerCut() error {
 
 	s.env.Tasks.Halt()
 	s.vms.CutPower()
+	s.lxc.CutPower()
 
 	if err := s.recover(left); err != nil {
 		return err
@@ -46,7 +48,7 @@ func (s *Server) PowerCut() error {
 		s.env.Tasks.Resume()
 		s.setDown(false)
 
-		if err := s.vms.StartGuests(); err != nil {
+		if err := errors.Join(s.vms.StartGuests(), s.lxc.StartGuests()); err != nil {
 			s.journal.Note("guests not started", err)
 		}
 

@@ -20,6 +20,7 @@ const packages = "github.com/em-infra/em-infra/internal/lab/proxmox"
 // beneath are the packages without a host's state, or with state that every service may share.
 var beneath = []string{
 	"access", "flock", "hardware", "host", "journal", "qemu/machine", "qemu/settings", "schema", "storage", "task", "vmconfig",
+	"vmlist",
 }
 
 // services are the parts of a host, each with the other services that it may import. Outside qemu that is for the types in
@@ -27,8 +28,9 @@ var beneath = []string{
 // those below it.
 var services = map[string][]string{
 	"accesscontrol": nil,
-	"cluster":       {"accesscontrol", "nodes", "qemu", "storages"},
+	"cluster":       {"accesscontrol", "lxc", "nodes", "qemu", "storages"},
 	"ha":            nil,
+	"lxc":           nil,
 	"mapping":       nil,
 	"network":       nil,
 	"nodes":         nil,

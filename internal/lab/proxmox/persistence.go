@@ -41,7 +41,7 @@ type keeper interface {
 
 // keepers returns the services with persistent state, in the order of their locks.
 func (s *Server) keepers() []keeper {
-	return []keeper{s.ha, s.vms, s.storages, s.network, s.mappings, s.nodes, s.cluster, s.users, s.env.Random}
+	return []keeper{s.ha, s.vms, s.lxc, s.storages, s.network, s.mappings, s.nodes, s.cluster, s.users, s.env.Random}
 }
 
 // snapshot returns the state of all services at one moment.

@@ -2,14 +2,14 @@
 // sees over HTTPS, with tasks that take time, locks, permissions and limited storage.
 //
 // A Server combines the parts. The front, package api, finds the method of a request and checks the caller, the permissions
-// and the parameters. The methods are divided as in Proxmox VE: ha, qemu, storages, network, mapping, nodes, cluster,
+// and the parameters. The methods are divided as in Proxmox VE: ha, qemu, lxc, storages, network, mapping, nodes, cluster,
 // accesscontrol and tasks are services, each with its own private state and lock. Below them are packages without a host's
 // state: access, storage, task and vmconfig implement one database, storage, task and configuration, schema has the API
 // description, hardware the description of the hosts, and flock the lock files. Services receive each other as small
 // interfaces that they declare.
 //
 // Locks are taken in this order: first lock files, which are held during an operation; then the locks of the services, which
-// are held for moments, in the order of [Server.keepers]: ha, qemu (its configurations), storages, network, mapping, nodes,
+// are held for moments, in the order of [Server.keepers]: ha, qemu (its configurations), lxc, storages, network, mapping, nodes,
 // cluster, accesscontrol; then those of qemu's processes and statistics and of the environment, which call nothing. A service
 // that holds its lock calls only services later in this order.
 //
@@ -37,15 +37,16 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/journal"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/lxc"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/mapping"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/network"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/nodes"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storages"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/tasks"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmlist"
 )
 
 // Server is an emulated host or cluster. It is an http.Handler for HTTP/1.1.
@@ -72,28 +73,30 @@ type services struct {
 	mappings *mapping.Service
 	ha       *ha.Service
 	vms      *qemu.Service
+	lxc      *lxc.Service
 	nodes    *nodes.Service
 	cluster  *cluster.Service
 	tasks    *tasks.Service
 }
 
 // newServices creates the services with their dependencies.
-func newServices(env *host.Environment, machines machine.Machines, downloads *http.Client) services {
+func newServices(env *host.Environment, c Config) services {
 	var s services
 
 	s.users = accesscontrol.New(env)
 	s.tasks = tasks.New(env, s.users)
-	s.storages = storages.New(env, s.users, downloads)
+	s.storages = storages.New(env, s.users, c.Downloads, c.StandIns)
 	s.network = network.New(env, s.users)
 	s.mappings = mapping.New(env, s.users)
 	s.ha = ha.New(env)
 	s.vms = qemu.New(env, qemu.Parts{
-		Permissions: s.users, Storages: s.storages, Network: s.network, Mappings: s.mappings, HA: s.ha, Machines: machines,
+		Permissions: s.users, Storages: s.storages, Network: s.network, Mappings: s.mappings, HA: s.ha, Machines: c.Machines,
 	})
 	s.ha.Manage(s.vms)
+	s.lxc = lxc.New(env, lxc.Parts{Permissions: s.users, Storages: s.storages, Network: s.network})
 	s.nodes = nodes.New(env, s.users, s.vms)
 	s.cluster = cluster.New(env, cluster.Parts{
-		Users: s.users, VMs: s.vms, HA: s.ha, Nodes: s.nodes, Storages: s.storages,
+		Users: s.users, VMs: s.vms, Containers: s.lxc, HA: s.ha, Nodes: s.nodes, Storages: s.storages,
 	})
 
 	return s
@@ -102,13 +105,13 @@ func newServices(env *host.Environment, machines machine.Machines, downloads *ht
 // methods returns all methods that the lab serves.
 func (s services) methods() []api.Method {
 	return slices.Concat(s.cluster.Methods(), s.nodes.Methods(), s.tasks.Methods(), s.storages.Methods(), s.network.Methods(),
-		s.vms.Methods(), s.mappings.Methods(), s.ha.Methods(), s.users.Methods())
+		s.vms.Methods(), s.lxc.Methods(), s.mappings.Methods(), s.ha.Methods(), s.users.Methods())
 }
 
 // Endpoints returns the methods that the lab serves.
 func Endpoints() []Endpoint {
 	env := newEnvironment(Config{}.withDefaults(), &schema.Schema{}, journal.New(nil), func() {})
-	methods := newServices(env, machine.None{}, nil).methods()
+	methods := newServices(env, Config{}.withDefaults()).methods()
 
 	endpoints := make([]Endpoint, len(methods))
 	for i, m := range methods {
@@ -121,7 +124,7 @@ func Endpoints() []Endpoint {
 func newEnvironment(c Config, described *schema.Schema, log *journal.Journal, changed func()) *host.Environment {
 	return &host.Environment{
 		Release: c.Release, Schema: described, Seed: c.Seed, Pace: c.Pace, Now: c.Now, Random: host.NewRandom(c.Seed),
-		Nodes: hardware.NewCluster(nil), Locks: &flock.Locks{}, Tasks: task.NewWorkers(task.NewList(c.Now), changed),
+		Nodes: hardware.NewCluster(nil), Guests: vmlist.New(), Locks: &flock.Locks{}, Tasks: task.NewWorkers(task.NewList(c.Now), changed),
 		Faults: c.Faults, Changed: changed, Note: log.Note,
 	}
 }
@@ -141,7 +144,7 @@ func NewServer(config Config) (*Server, error) {
 
 	s := &Server{config: config, journal: journal.New(config.Log), saver: newSaver()}
 	s.env = newEnvironment(config, described, s.journal, s.saver.changed)
-	s.services = newServices(s.env, config.Machines, config.Downloads)
+	s.services = newServices(s.env, config)
 
 	s.front, err = api.NewFront(api.Config{
 		Release: config.Release, Schema: described, Methods: s.methods(), Access: s.users, Nodes: s.env.Nodes,

@@ -92,8 +92,15 @@ func TestDownloads(t *testing.T) {
 	l.ok(http.MethodGet, "/nodes/vmhost/storage/local/content/"+url.PathEscape("local:iso/talos_v1.iso"), nil, &info)
 	require.Equal(t, "/var/lib/vz/template/iso/talos_v1.iso", info["path"])
 
-	require.Equal(t, "refusing to override existing file '/var/lib/vz/template/iso/talos_v1.iso'",
+	require.Equal(t, "OK", l.task(http.MethodPost, path, image), "a file with the checksum is kept")
+
+	image.Set("checksum", "00")
+	require.Equal(t, "mismatch (got '"+hex.EncodeToString(sum[:])+"' != expect '00'), aborting",
 		l.task(http.MethodPost, path, image))
+
+	without := url.Values{"url": image["url"], "content": {"iso"}, "filename": {"talos v1.iso"}}
+	require.Equal(t, "refusing to override existing file '/var/lib/vz/template/iso/talos_v1.iso'",
+		l.task(http.MethodPost, path, without))
 
 	image.Set("filename", "other.iso")
 	image.Set("checksum", "00")

@@ -102,7 +102,7 @@ func (s *Service) deletePool(c *api.Call) (any, error) {
 	}
 
 	for _, vmid := range pool.VMs {
-		if s.parts.VMs.Exists(vmid) {
+		if _, there := s.env.Guests.Find(vmid); there {
 			return nil, fmt.Errorf("delete pool failed: pool '%s' is not empty (contains VM %d)", name, vmid)
 		}
 	}

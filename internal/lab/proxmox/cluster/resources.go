@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/lxc"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
@@ -47,11 +49,7 @@ func (s *Service) listResources(c *api.Call) (any, error) {
 	}
 
 	if wanted("vm") {
-		for _, vm := range s.parts.VMs.Statuses() {
-			if s.parts.Users.Allowed(c.Identity, fmt.Sprintf("/vms/%d", vm.VMID), "VM.Audit") {
-				list = append(list, s.vmResource(c.Identity, vm))
-			}
-		}
+		list = append(list, s.guestResources(c.Identity)...)
 	}
 
 	if wanted("node") {
@@ -69,6 +67,23 @@ func (s *Service) listResources(c *api.Call) (any, error) {
 	}
 
 	return list, nil
+}
+
+// guestResources returns the VMs and the containers.
+func (s *Service) guestResources(identity string) []resource {
+	var list []resource
+
+	for _, vm := range s.parts.VMs.Statuses() {
+		list = append(list, s.vmResource(identity, vm))
+	}
+
+	for _, ct := range s.parts.Containers.Statuses() {
+		list = append(list, s.containerResource(identity, ct))
+	}
+
+	return slices.DeleteFunc(list, func(r resource) bool {
+		return !s.parts.Users.Allowed(identity, fmt.Sprintf("/vms/%d", r.VMID), "VM.Audit")
+	})
 }
 
 func (s *Service) poolResources(identity string) []resource {
@@ -108,7 +123,20 @@ func (s *Service) vmResource(identity string, vm qemu.Status) resource {
 		HAState: s.parts.HA.State(vm.VMID),
 	}
 
-	if pool := s.parts.Users.PoolOf(vm.VMID); pool != "" && s.parts.Users.Allowed(identity, "/pool/"+pool, "Pool.Audit") {
+	return s.withPool(identity, r)
+}
+
+func (s *Service) containerResource(identity string, ct lxc.Status) resource {
+	return s.withPool(identity, resource{
+		ID: fmt.Sprintf("lxc/%d", ct.VMID), Type: "lxc", Node: ct.Node, VMID: ct.VMID, Name: ct.Name, Status: ct.Status, Tags: ct.Tags,
+		Lock: ct.Lock, Template: &ct.Template, Uptime: &ct.Uptime, CPU: &ct.CPU, MaxCPU: &ct.CPUs, Mem: &ct.Mem, MaxMem: &ct.MaxMem,
+		Disk: &ct.Disk, MaxDisk: &ct.MaxDisk,
+	})
+}
+
+// withPool adds the pool of a guest, if the caller may see it.
+func (s *Service) withPool(identity string, r resource) resource {
+	if pool := s.parts.Users.PoolOf(r.VMID); pool != "" && s.parts.Users.Allowed(identity, "/pool/"+pool, "Pool.Audit") {
 		r.Pool = pool
 	}
 
@@ -146,7 +174,7 @@ func (s *Service) storageResources(identity string) []resource {
 func (s *Service) nextID(c *api.Call) (any, error) {
 	if c.Params.Has("vmid") {
 		vmid := c.Params.Int("vmid", 0)
-		if s.parts.VMs.Exists(vmid) {
+		if _, taken := s.env.Guests.Find(vmid); taken {
 			return nil, schema.BadParam("vmid", "VM %d already exists", vmid)
 		}
 
@@ -156,7 +184,7 @@ func (s *Service) nextID(c *api.Call) (any, error) {
 	const lower, upper = 100, 1000 * 1000
 
 	for vmid := lower; vmid < upper; vmid++ {
-		if !s.parts.VMs.Exists(vmid) {
+		if _, taken := s.env.Guests.Find(vmid); !taken {
 			return fmt.Sprint(vmid), nil
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/lxc"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/nodes"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storages"
@@ -35,10 +36,10 @@ type Users interface {
 }
 
 // VMs are the VMs of all nodes.
-type VMs interface {
-	Statuses() []qemu.Status
-	Exists(vmid int) bool
-}
+type VMs interface{ Statuses() []qemu.Status }
+
+// Containers are the containers of all nodes.
+type Containers interface{ Statuses() []lxc.Status }
 
 // HA returns the HA manager's state of a VM.
 type HA interface{ State(vmid int) string }
@@ -53,11 +54,13 @@ type Storages interface{ OnNodes() []storages.OnNode }
 
 // Parts are the dependencies of the service.
 type Parts struct {
-	Users    Users
-	VMs      VMs
-	HA       HA
-	Nodes    Nodes
-	Storages Storages
+	Users Users
+	VMs   VMs
+	// Containers are the containers of all nodes.
+	Containers Containers
+	HA         HA
+	Nodes      Nodes
+	Storages   Storages
 }
 
 // Service serves the cluster as a whole. It is safe for concurrent use.

@@ -30,6 +30,9 @@ func (e *TimeoutError) Error() string { return e.Text }
 // ConfigFile returns the lock file of a VM's configuration.
 func ConfigFile(vmid int) string { return fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid) }
 
+// ContainerFile returns the lock file of a container's configuration (pve-container LXC/Config.pm, config_file_lock).
+func ContainerFile(vmid int) string { return fmt.Sprintf("/run/lock/lxc/pve-config-%d.lock", vmid) }
+
 // TimeoutText returns the error text of a file lock (pve-common Tools.pm, lock_file_full).
 func TimeoutText(file string) string { return fmt.Sprintf("can't lock file '%s' - got timeout", file) }
 

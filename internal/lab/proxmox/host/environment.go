@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmlist"
 )
 
 // Environment is shared by all parts of a host. Its fields are safe for concurrent use, and may be used while a part holds
@@ -28,6 +29,8 @@ type Environment struct {
 	Random *Random
 	// Nodes are the computers of the cluster.
 	Nodes *hardware.Cluster
+	// Guests are the IDs of VMs and containers.
+	Guests *vmlist.List
 	// Locks are the lock files, which are held during an operation.
 	Locks *flock.Locks
 	// Tasks are the workers. Faults makes them fail.

@@ -28,6 +28,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storages"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmlist"
 )
 
 // manager is an HA manager that queries the node of a VM in every call, as the real one does while it holds its own lock: it
@@ -98,13 +99,13 @@ func newBench(t *testing.T, faults task.Faults) *bench {
 	}}
 	env := &host.Environment{
 		Release: schema.Release84, Schema: described, Now: time.Now, Random: host.NewRandom([32]byte{}),
-		Nodes: hardware.NewCluster(hosts), Locks: &flock.Locks{}, Tasks: task.NewWorkers(task.NewList(time.Now), func() {}),
+		Nodes: hardware.NewCluster(hosts), Guests: vmlist.New(), Locks: &flock.Locks{}, Tasks: task.NewWorkers(task.NewList(time.Now), func() {}),
 		Faults: faults, Changed: func() {}, Note: func(what string, err error) { t.Errorf("%s: %s", what, err) },
 	}
 	t.Cleanup(env.Tasks.Stop)
 
 	users := accesscontrol.New(env)
-	disks, cards, devices := storages.New(env, users, nil), network.New(env, users), mapping.New(env, users)
+	disks, cards, devices := storages.New(env, users, nil, nil), network.New(env, users), mapping.New(env, users)
 	disks.Adopt(hosts)
 	cards.Adopt(hosts)
 

@@ -45,6 +45,10 @@ var simpleFormats = map[string]simpleFormat{
 	"pve-volume-id-or-absolute-path": {regexp.MustCompile(`^(?:/\S+|[a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]:\S+)$`), "unable to parse volume ID '%s'\n"},
 	"pve-storage-content":            {regexp.MustCompile(`^(?:images|rootdir|vztmpl|iso|backup|snippets|import|none)$`), "invalid content type '%s'"},
 	// pve-access-control AccessControl.pm, Auth/Plugin.pm.
+	"pve-lxc-mp-string":  {regexp.MustCompile(`^(?:/?[^/]+(?:/[^/]+)*/?|/)$`), "%s contains illegal character sequences\n"},
+	"pve-lxc-dev-string": {regexp.MustCompile(`^/dev/\S+$`), "%s is not a valid device path\n"},
+	"pve-ct-timezone":    {regexp.MustCompile(`^(?:host|[A-Za-z]+(?:/[A-Za-z0-9_+-]+)*)$`), "invalid time zone '%s'\n"},
+
 	"pve-userid":  {regexp.MustCompile(`^[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+$`), "value '%s' does not look like a valid user name"},
 	"pve-tokenid": {regexp.MustCompile(`^[^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+![A-Za-z][A-Za-z0-9.\-_]+$`), "value '%s' does not look like a valid token ID"},
 	"pve-groupid": {regexp.MustCompile(`^[A-Za-z0-9.\-_]+$`), "group name '%s' contains invalid characters"},
@@ -110,7 +114,7 @@ func checkAddress(name, value string) error {
 		return addressProblem(value, "IPv4 address", func(a netip.Addr) bool { return a.Is4() })
 	case "ipv6":
 		return addressProblem(value, "IPv6 address", func(a netip.Addr) bool { return a.Is6() })
-	case "ip":
+	case "ip", "lxc-ip-with-ll-iface":
 		return addressProblem(value, "IP address", netip.Addr.IsValid)
 	case "address":
 		if CheckFormat("ip", value) == nil || CheckFormat("dns-name", value) == nil {

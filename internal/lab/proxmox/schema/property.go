@@ -76,6 +76,8 @@ type Property struct {
 	Default    json.RawMessage      `json:"default"`
 	Items      *Property            `json:"items"`
 	Properties map[string]*Property `json:"properties"`
+	// DefaultKey is set for the field of a property string whose name may be left out.
+	DefaultKey Flag `json:"default_key"`
 
 	pattern *regexp.Regexp
 	// longest is the maximum length by the pattern, or 0 for none.
@@ -130,6 +132,8 @@ func indexed(name string) int {
 		return limits.IDEDrives
 	case "serial":
 		return 4
+	case "mp", "dev":
+		return 256 // pve-container LXC/Config.pm, MAX_MOUNT_POINTS and MAX_DEVICES
 	case "sata":
 		return limits.SATADrives
 	case "scsi":

@@ -35,14 +35,27 @@ func alias(fields map[string]*Property, name string) (field, keyField string) {
 	}
 }
 
-// defaultKeys are the fields whose name is optional, in the order in which a format is searched for them.
+// defaultKeys are the fields whose name is optional, in the order in which a format is searched for them. The description of the containers
+// marks them itself, that of the VMs does not.
 var defaultKeys = [...]string{
 	"file", "model", "cputype", "host", "legacy", "current", "enabled", "type", "source", "dirid",
 }
 
 func defaultKey(fields map[string]*Property) string {
+	for name, p := range fields {
+		if p.DefaultKey {
+			return name // there is one at most
+		}
+	}
+
 	for _, name := range defaultKeys {
-		if p, ok := fields[name]; ok && p.Type != "" && (name != "enabled" || fields["fstrim_cloned_disks"] != nil) {
+		p, ok := fields[name]
+
+		switch {
+		case !ok || p.Type == "":
+		case name == "enabled" && fields["fstrim_cloned_disks"] == nil:
+		case name == "type" && fields["hwaddr"] != nil: // of a container's card
+		default:
 			return name
 		}
 	}

@@ -21,6 +21,12 @@ import (
 //go:embed pve-8.4.json pve-9.1.json
 var files embed.FS
 
+// The descriptions at hand have no containers; theirs is evaluated from pve-container's own registrations, of its branch
+// stable-bookworm for 8.4 and of its head for 9.1 (src/PVE/API2/LXC.pm and below, src/PVE/LXC/Config.pm).
+//
+//go:embed lxc-8.4.json lxc-9.1.json
+var containers embed.FS
+
 // The descriptions at hand have no snapshots; theirs is the same in both releases (qemu-server API2/Qemu.pm).
 //
 //go:embed snapshots.json
@@ -80,9 +86,14 @@ func load(release Release) (*Schema, error) {
 		return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
 	}
 
+	lxc, err := containers.ReadFile("lxc-" + string(release) + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
+	}
+
 	var methods []*Method
 
-	for _, description := range [][]byte{raw, snapshots} {
+	for _, description := range [][]byte{raw, lxc, snapshots} {
 		var some []*Method
 		if err := json.Unmarshal(description, &some); err != nil {
 			return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)

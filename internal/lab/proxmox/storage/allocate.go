@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -13,6 +14,8 @@ import (
 type Request struct {
 	Node string
 	VMID int
+	// Content is RootDir for the volume of a container, or "" for a VM's.
+	Content string
 	// Format is the image format, or "" for the storage's own.
 	Format string
 	// Name is a fixed name such as "vm-101-cloudinit", without extension, or "" for the next free disk name.
@@ -22,8 +25,21 @@ type Request struct {
 	Created  int64
 }
 
-// DefaultFormat returns the default format of an image.
-func (t Type) DefaultFormat() string { return "raw" }
+// Subvolume is the format of a file system that a container has on ZFS.
+const Subvolume = "subvol"
+
+// format returns the format of a requested volume: a container has a file system on ZFS, elsewhere an image (pve-container
+// LXC.pm, alloc_disk).
+func (t Type) format(r Request) string {
+	switch {
+	case r.Format != "":
+		return r.Format
+	case r.Content == RootDir && t == ZFSPool:
+		return Subvolume
+	default:
+		return "raw"
+	}
+}
 
 // Allocate creates a blank volume. It returns Proxmox VE's error if the format is not supported, the name is in use or there
 // is not enough space.
@@ -33,11 +49,9 @@ func (s *Storage) Allocate(r Request) (*Volume, error) {
 		return nil, err
 	}
 
-	if r.Format == "" {
-		r.Format = s.Type.DefaultFormat()
-	}
+	r.Format = s.Type.format(r)
 
-	if !s.Type.FileBased() && r.Format != "raw" {
+	if !s.Type.FileBased() && r.Format != "raw" && r.Format != Subvolume {
 		return nil, fmt.Errorf("unsupported format '%s'", r.Format)
 	}
 
@@ -48,7 +62,7 @@ func (s *Storage) Allocate(r Request) (*Volume, error) {
 
 	r.Bytes = s.Type.aligned(r.Bytes)
 	v := &Volume{
-		ID: s.volumeID(r.VMID, name, r.Format), VMID: r.VMID, Content: Images, Format: r.Format,
+		ID: s.volumeID(r.VMID, name, r.Format), VMID: r.VMID, Content: cmp.Or(r.Content, Images), Format: r.Format,
 		Size: r.Bytes, Identity: r.Identity, Created: r.Created,
 	}
 
@@ -56,7 +70,7 @@ func (s *Storage) Allocate(r Request) (*Volume, error) {
 		return nil, fmt.Errorf("disk image '%s' already exists", s.FilePath(v))
 	}
 
-	if !s.hasRoom(p, r.Bytes) {
+	if r.Format != Subvolume && !s.hasRoom(p, r.Bytes) {
 		return nil, fmt.Errorf("zfs error: cannot create '%s/%s': out of space", s.ID, name)
 	}
 
@@ -78,7 +92,7 @@ func (s *Storage) volumeID(vmid int, name, format string) string {
 	return s.ID + ":" + name
 }
 
-var diskNumber = regexp.MustCompile(`(?:vm|base)-(\d+)-disk-(\d+)(?:\.\w+)?$`)
+var diskNumber = regexp.MustCompile(`(?:vm|base|subvol)-(\d+)-disk-(\d+)(?:\.\w+)?$`)
 
 // nextName returns the name with the lowest free disk number (pve-storage Plugin.pm, get_next_vm_diskname).
 func (s *Storage) nextName(p *pool, vmid int, format string) string {
@@ -101,19 +115,29 @@ func (s *Storage) nextName(p *pool, vmid int, format string) string {
 		n++
 	}
 
+	if format == Subvolume {
+		return fmt.Sprintf("subvol-%d-disk-%d", vmid, n)
+	}
+
 	return fmt.Sprintf("vm-%d-disk-%d", vmid, n)
 }
 
-// Copy creates a full copy of a volume, which may be on another storage.
+// Copy creates a full copy of a volume, which may be on another storage. A copy of a file that was imported contains its system.
 func (s *Storage) Copy(source *Volume, r Request) (*Volume, error) {
 	r.Bytes = source.Size
+	if source.Content == RootDir {
+		r.Content = RootDir
+	}
 
 	v, err := s.Allocate(r)
 	if err != nil {
 		return nil, err
 	}
 
-	v.Used = source.Used
+	v.Used, v.Origin = source.Used, source.Origin
+	if source.Content == Import {
+		v.Origin = path.Base(source.ID)
+	}
 
 	return v, nil
 }
@@ -135,7 +159,8 @@ func (s *Storage) Link(source *Volume, r Request) (*Volume, error) {
 
 	v := &Volume{
 		ID: s.ID + ":" + base + "/" + own[strings.Index(own, ":")+1:], VMID: r.VMID, Content: Images,
-		Format: source.Format, Size: source.Size, Parent: source.ID, Identity: r.Identity, Created: r.Created,
+		Format: source.Format, Size: source.Size, Parent: source.ID, Origin: source.Origin,
+		Identity: r.Identity, Created: r.Created,
 	}
 	p.Volumes[v.ID] = v
 
@@ -198,7 +223,7 @@ func (s *Storage) Resize(node, id string, bytes uint64) error {
 	}
 
 	bytes = s.Type.aligned(bytes)
-	if !s.hasRoom(p, bytes-v.Size) {
+	if v.Format != Subvolume && !s.hasRoom(p, bytes-v.Size) {
 		return fmt.Errorf("zfs error: cannot set property for '%s/%s': size is greater than available space",
 			s.ID, strings.TrimPrefix(v.ID, s.ID+":"))
 	}
@@ -208,34 +233,14 @@ func (s *Storage) Resize(node, id string, bytes uint64) error {
 	return nil
 }
 
-// PutISO stores an ISO file. It returns an error if there is not enough space.
-func (s *Storage) PutISO(node, name string, bytes uint64, identity string, created int64) (*Volume, error) {
-	p, err := s.pool(node)
-	if err != nil {
-		return nil, err
-	}
-
-	if bytes > p.Total-min(p.used(s.Type), p.Total) {
-		return nil, fmt.Errorf("write error: No space left on device")
-	}
-
-	v := &Volume{
-		ID: s.ID + ":iso/" + name, Content: ISO, Format: "iso", Size: bytes, Used: bytes,
-		Identity: identity, Created: created,
-	}
-	p.Volumes[v.ID] = v
-
-	return v, nil
-}
-
-// Owned returns the images of a VM on a node.
+// Owned returns the volumes of a VM or container on a node.
 func (s *Storage) Owned(node string, vmid int) []*Volume {
 	volumes, err := s.Volumes(node)
 	if err != nil {
 		return nil
 	}
 
-	return slices.DeleteFunc(volumes, func(v *Volume) bool { return v.Content != Images || v.VMID != vmid })
+	return slices.DeleteFunc(volumes, func(v *Volume) bool { return v.VMID != vmid })
 }
 
 // MoveNode moves a VM's local volume to another node's pool, as an offline migration does.

@@ -9,9 +9,11 @@ import (
 // The valid names of volumes, without their storage (pve-storage Plugin.pm, parse_volname and parse_name_dir;
 // ZFSPoolPlugin.pm, LvmThinPlugin.pm, RBDPlugin.pm, parse_volname).
 var (
-	ownedFile = regexp.MustCompile(`^\d+/(?:(\S+)/\d+/)?(\S+)$`)
-	imageFile = regexp.MustCompile(`^[^/\s]+\.(?:raw|qcow2|vmdk|subvol)$`)
-	otherFile = regexp.MustCompile(`^(?:iso/[^/]+\.(?i:iso|img)|vztmpl/[^/]+\.tar\.(?:gz|xz|zst|bz2)|` +
+	ownedFile    = regexp.MustCompile(`^\d+/(?:(\S+)/\d+/)?(\S+)$`)
+	imageFile    = regexp.MustCompile(`^[^/\s]+\.(?:raw|qcow2|vmdk|subvol)$`)
+	templateFile = regexp.MustCompile(`(?i)^[^/]+\.tar\.(?:gz|xz|zst|bz2)$`)
+	importFile   = regexp.MustCompile(`^[a-zA-Z0-9.+=_-]+\.(ova|qcow2|raw|vmdk)$`)
+	otherFile    = regexp.MustCompile(`^(?:iso/[^/]+\.(?i:iso|img)|vztmpl/[^/]+\.tar\.(?:gz|xz|zst|bz2)|` +
 		`backup/[^/]+\.(?:tgz|(?:tar|vma)(?:\.(?:gz|lzo|zst|bz2))?)|snippets/[^/]+|import/[^/]+\.(?:ova|ovf|qcow2|raw|vmdk))$`)
 	dataset = regexp.MustCompile(`^(?:(?:base|basevol)-\d+-\S+/)?(?:base|basevol|vm|subvol)-\d+-\S+$`)
 	logical = regexp.MustCompile(`^(?:vm|base)-\d+-\S+$`)
@@ -19,7 +21,7 @@ var (
 )
 
 // CheckName returns Proxmox VE's error for an invalid volume name.
-func (s *Storage) CheckName(volume string) error {
+func (s *Definition) CheckName(volume string) error {
 	name := strings.TrimPrefix(volume, s.ID+":")
 
 	switch {
@@ -58,3 +60,24 @@ var isoName = regexp.MustCompile(`(?i)\.(?:iso|img)$`)
 
 // IsISOName reports whether a file or volume has the name of an ISO image (pve-storage Storage.pm, ISO_EXT_RE_0).
 func IsISOName(name string) bool { return isoName.MatchString(name) }
+
+// IsTemplateName reports whether a file has the name of a container template (pve-storage Storage.pm, VZTMPL_EXT_RE_1).
+func IsTemplateName(name string) bool { return templateFile.MatchString(name) }
+
+// ImportFormat returns the format that the name of a disk image tells; ok is false for a name that cannot be imported
+// (pve-storage Storage.pm, UPLOAD_IMPORT_EXT_RE_1).
+func ImportFormat(name string) (format string, ok bool) {
+	match := importFile.FindStringSubmatch(name)
+	if match == nil {
+		return "", false
+	}
+
+	return match[1], true
+}
+
+// TemplateFormat returns the format of a container template in lists (pve-storage Plugin.pm, get_subdir_files).
+func TemplateFormat(name string) string {
+	_, compression, _ := strings.Cut(name, ".tar.")
+
+	return "t" + strings.ToLower(compression)
+}

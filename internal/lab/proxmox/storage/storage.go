@@ -24,6 +24,11 @@ const (
 const (
 	Images = "images"
 	ISO    = "iso"
+	// Template is the content of the templates that containers are created from, RootDir that of the containers' volumes.
+	Template = "vztmpl"
+	RootDir  = "rootdir"
+	// Import is the content of the disk images of other systems.
+	Import = "import"
 )
 
 // Known reports whether the lab emulates the plugin.
@@ -83,19 +88,24 @@ func (d *Definition) ContentList() string {
 type Volume struct {
 	// ID is the complete volume ID, "local-zfs:vm-101-disk-0".
 	ID string `json:"id"`
-	// VMID is the owner, or 0 for an ISO file.
+	// VMID is the owner, or 0 for a file.
 	VMID    int    `json:"vmid,omitempty"`
 	Content string `json:"content"`
 	Format  string `json:"format"`
 	// Size is the virtual size in bytes, Used what has been written.
 	Size uint64 `json:"size"`
 	Used uint64 `json:"used"`
+	// Origin is the name of the imported file whose system the image contains, or that a file stands in for; "" for an image that
+	// began blank and for a file that was downloaded.
+	Origin string `json:"origin,omitempty"`
 	// Parent is the base volume of a linked clone.
 	Parent string `json:"parent,omitempty"`
 	// Identity distinguishes this volume from earlier volumes of the same name.
 	Identity string `json:"identity"`
 	// Created is in seconds since 1970.
 	Created int64 `json:"created"`
+	// Checksums of a downloaded file, by algorithm: the lab does not keep its content.
+	Checksums map[string]string `json:"checksums,omitempty"`
 	// Snapshots of the volume, oldest first.
 	Snapshots []string `json:"snapshots,omitempty"`
 }
@@ -104,6 +114,18 @@ type Volume struct {
 func (v *Volume) Base() bool {
 	name := path.Base(v.ID[strings.Index(v.ID, ":")+1:])
 	return strings.HasPrefix(name, "base-")
+}
+
+// Storage returns the storage that the volume's ID names.
+func (v *Volume) Storage() string {
+	id, _, _ := strings.Cut(v.ID, ":")
+	return id
+}
+
+// Imported reports whether the volume's ID is that of a file with the content [Import].
+func (v *Volume) Imported() bool {
+	_, name, _ := strings.Cut(v.ID, ":")
+	return strings.HasPrefix(name, Import+"/")
 }
 
 // pool is the space of a storage: one for a shared storage, one on each node for a local one.
@@ -205,13 +227,21 @@ func (s *Storage) Find(node, id string) (*Volume, bool) {
 	return v, ok
 }
 
+// FolderOf returns the folder of a file-based storage for files of a content type, "" for one of volumes (pve-storage Plugin.pm,
+// $vtype_subdirs).
+func FolderOf(content string) string {
+	return map[string]string{ISO: "template/iso", Template: "template/cache", Import: "import"}[content]
+}
+
 // FilePath returns the path of a volume on the node.
-func (s *Storage) FilePath(v *Volume) string {
+func (s *Definition) FilePath(v *Volume) string {
 	name := v.ID[strings.Index(v.ID, ":")+1:]
 
 	switch {
-	case v.Content == ISO:
-		return path.Join(s.Path, "template", name)
+	case FolderOf(v.Content) != "":
+		return path.Join(s.Path, FolderOf(v.Content), path.Base(name))
+	case v.Format == Subvolume:
+		return path.Join("/", s.ID, path.Base(name))
 	case s.Type.FileBased():
 		return path.Join(s.Path, "images", name)
 	case s.Type == ZFSPool:

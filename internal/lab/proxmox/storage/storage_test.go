@@ -87,7 +87,7 @@ func TestRoom(t *testing.T) {
 		"zfs error: cannot set property for 's1/vm-101-disk-0': size is greater than available space")
 	require.NoError(t, s.Resize("a", v.ID, 90<<30))
 
-	_, err = s.PutISO("a", "x.iso", 1, "id", 0)
+	_, err = s.Put("a", storage.File{Content: storage.ISO, Name: "x.iso", Format: "iso", Bytes: 1, Identity: "id"})
 	require.EqualError(t, err, "write error: No space left on device")
 
 	_, err = s.Room("b")
@@ -106,7 +106,7 @@ func TestSharedRoom(t *testing.T) {
 		s.AddRoom("a", 1<<40, 0)
 		s.AddRoom("b", 1<<40, 0)
 
-		v, err := s.PutISO("a", "x.iso", 5, "id", 0)
+		v, err := s.Put("a", storage.File{Content: storage.ISO, Name: "x.iso", Format: "iso", Bytes: 5, Identity: "id"})
 		require.NoError(t, err)
 
 		_, found := s.Find("b", v.ID)

@@ -7,6 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
@@ -46,8 +47,13 @@ func (s *Service) listContent(c *api.Call) (any, error) {
 			continue
 		}
 
+		size := v.Size
+		if storage.FolderOf(v.Content) != "" {
+			size = v.Used // of a file its length is shown, not the size of the disk in it
+		}
+
 		list = append(list, contentEntry{
-			VolID: v.ID, Content: v.Content, Format: v.Format, Size: v.Size, Used: v.Used, VMID: v.VMID,
+			VolID: v.ID, Content: v.Content, Format: v.Format, Size: size, Used: v.Used, VMID: v.VMID,
 			Parent: v.Parent, CTime: v.Created,
 		})
 	}

@@ -1,17 +1,9 @@
 package storages
 
 import (
-	"context"
-	"crypto/md5"  //nolint:gosec // an algorithm that the API offers
-	"crypto/sha1" //nolint:gosec // an algorithm that the API offers
-	"crypto/sha256"
-	"crypto/sha512"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -105,11 +97,14 @@ func normalizeName(name string) string {
 
 // incoming is a file that is being stored.
 type incoming struct {
-	node, storage, dir, name string
+	node, storage, dir, content, name string
 }
 
 // path returns the final path of the file.
-func (in incoming) path() string { return path.Join(in.dir, "template/iso", in.name) }
+func (in incoming) path() string { return path.Join(in.dir, storage.FolderOf(in.content), in.name) }
+
+// id returns the ID of the volume that the file becomes.
+func (in incoming) id() string { return in.storage + ":" + in.content + "/" + in.name }
 
 // present reports whether a file of that name already exists.
 func (s *Service) present(in incoming) bool {
@@ -121,7 +116,7 @@ func (s *Service) present(in incoming) bool {
 		return false
 	}
 
-	_, ok := st.Find(in.node, in.storage+":iso/"+in.name)
+	_, ok := st.Find(in.node, in.id())
 
 	return ok
 }
@@ -149,15 +144,34 @@ func (s *Service) checkIncoming(c *api.Call, notFileBased, notContent string) (i
 		return in, fmt.Errorf(notContent, in.storage, content)
 	}
 
-	if content != storage.ISO {
-		return in, fmt.Errorf("content type '%s' is not emulated", content)
+	in.content = content
+
+	return in, in.checkName()
+}
+
+// checkName checks the name of a file by its content type. The archive and the image of several disks are not emulated.
+func (in incoming) checkName() error {
+	switch in.content {
+	case storage.ISO:
+		if !storage.IsISOName(in.name) {
+			return schema.BadParam("filename", "wrong file extension")
+		}
+	case storage.Template:
+		if !storage.IsTemplateName(in.name) {
+			return schema.BadParam("filename", "wrong file extension")
+		}
+	case storage.Import:
+		switch format, ok := storage.ImportFormat(in.name); {
+		case !ok:
+			return schema.BadParam("filename", "invalid filename or wrong extension")
+		case format != formatQcow2 && format != formatRaw:
+			return fmt.Errorf("images of format '%s' are not emulated", format)
+		}
+	default:
+		return fmt.Errorf("content type '%s' is not emulated", in.content)
 	}
 
-	if !storage.IsISOName(in.name) {
-		return in, schema.BadParam("filename", "wrong file extension")
-	}
-
-	return in, nil
+	return nil
 }
 
 // downloadURL handles POST …/storage/{storage}/download-url. The lab downloads the file, and keeps its name and size.
@@ -179,10 +193,14 @@ func encodeTaskID(name string) string { return strings.ReplaceAll(url.QueryEscap
 // download is the worker (pve-common Tools.pm, download_file_from_url).
 func (s *Service) download(w *task.Worker, params schema.Params, in incoming) error {
 	source, target := params.Get("url"), in.path()
+	if params.Has("compression") && in.content != storage.ISO {
+		return fmt.Errorf("decompression not supported for %s", in.content)
+	}
+
 	w.Print("downloading %s to %s", source, target)
 
-	if s.present(in) {
-		return fmt.Errorf("refusing to override existing file '%s'", target)
+	if there, err := s.checkPresent(w, params, in); there || err != nil {
+		return err
 	}
 
 	if err := s.env.Faults.Step(w.Ctx, w.Info, task.StepDownload); err != nil {
@@ -193,12 +211,17 @@ func (s *Service) download(w *task.Worker, params schema.Params, in incoming) er
 		return err
 	}
 
-	size, err := s.fetch(w.Ctx, params)
+	got, err := s.fetch(w.Ctx, params)
 	if err != nil {
 		return err
 	}
 
-	if err := s.locked(func() error { return s.store(in, size) }); err != nil {
+	virtual, err := got.diskSize(in)
+	if err != nil {
+		return err
+	}
+
+	if err := s.locked(func() error { return s.store(in, got, virtual) }); err != nil {
 		return fmt.Errorf("download failed: %w", err)
 	}
 
@@ -207,69 +230,22 @@ func (s *Service) download(w *task.Worker, params schema.Params, in incoming) er
 	return nil
 }
 
-// fetch reads the file, verifies its checksum and returns its length.
-func (s *Service) fetch(ctx context.Context, params schema.Params) (uint64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, params.Get("url"), nil)
-	if err != nil {
-		return 0, fmt.Errorf("download failed: %w", err)
-	}
-
-	response, err := s.client(params.Bool("verify-certificates", true)).Do(request)
-	if err != nil {
-		return 0, fmt.Errorf("download failed: %w", err)
-	}
-	defer response.Body.Close()
-
-	if response.StatusCode != http.StatusOK {
-		// wget's exit code for a server's error (wget(1), exit status).
-		return 0, fmt.Errorf("download failed: exit code 8")
-	}
-
-	sum := newHash(params.Get("checksum-algorithm"))
-
-	size, err := io.Copy(sum, response.Body)
-	if err != nil {
-		return 0, fmt.Errorf("download failed: %w", err)
-	}
-
-	expected := strings.ToLower(params.Get("checksum"))
-	if got := hex.EncodeToString(sum.Sum(nil)); expected != "" && got != expected {
-		return 0, fmt.Errorf("checksum mismatch: got '%s' != expect '%s'", got, params.Get("checksum"))
-	}
-
-	return uint64(size), nil
-}
-
-func newHash(algorithm string) hash.Hash {
-	switch algorithm {
-	case "md5":
-		return md5.New() //nolint:gosec // see the import
-	case "sha1":
-		return sha1.New() //nolint:gosec // see the import
-	case "sha224":
-		return sha256.New224()
-	case "sha384":
-		return sha512.New384()
-	case "sha512":
-		return sha512.New()
-	default:
-		return sha256.New()
-	}
-}
-
 // store records a file in its storage.
-func (s *Service) store(in incoming, size uint64) error {
+func (s *Service) store(in incoming, got fetched, virtual uint64) error {
 	st, err := s.on(in.storage, in.node)
 	if err != nil {
 		return err
 	}
 
-	identity, err := s.env.Random.UUID(0, "iso")
+	identity, err := s.env.Random.UUID(0, in.content)
 	if err != nil {
 		return err
 	}
 
-	_, err = st.PutISO(in.node, in.name, size, identity, s.env.Now().Unix())
+	_, err = st.Put(in.node, storage.File{
+		Content: in.content, Name: in.name, Format: in.format(), Bytes: got.bytes, Virtual: virtual, Identity: identity,
+		Created: s.env.Now().Unix(), Checksums: got.sums, Origin: got.origin,
+	})
 	s.env.Changed()
 
 	return err
@@ -282,6 +258,10 @@ func (s *Service) uploadFile(c *api.Call) (any, error) {
 		return nil, err
 	}
 
+	if in.content != storage.ISO {
+		return nil, fmt.Errorf("uploads of content type '%s' are not emulated", in.content)
+	}
+
 	return s.env.Tasks.Fork(c.Node, "imgcopy", "", c.Identity, 0, func(w *task.Worker) error {
 		w.Print("file size is: %d", c.Upload)
 
@@ -289,7 +269,7 @@ func (s *Service) uploadFile(c *api.Call) (any, error) {
 			return err
 		}
 
-		if err := s.locked(func() error { return s.store(in, c.Upload) }); err != nil {
+		if err := s.locked(func() error { return s.store(in, fetched{bytes: c.Upload}, 0) }); err != nil {
 			return fmt.Errorf("import failed: %w", err)
 		}
 

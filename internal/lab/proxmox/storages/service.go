@@ -34,14 +34,15 @@ type Service struct {
 	env         *host.Environment
 	permissions Permissions
 	downloads   *http.Client
+	standIns    func(url string) (StandIn, bool)
 
 	mu       sync.Mutex
 	storages map[string]*storage.Storage
 }
 
-// New returns a service without storages. It downloads files with the given client.
-func New(env *host.Environment, permissions Permissions, downloads *http.Client) *Service {
-	return &Service{env: env, permissions: permissions, downloads: downloads, storages: map[string]*storage.Storage{}}
+// New returns a service without storages. It downloads files with the given client, except those that have a stand-in.
+func New(env *host.Environment, permissions Permissions, downloads *http.Client, standIns func(url string) (StandIn, bool)) *Service {
+	return &Service{env: env, permissions: permissions, downloads: downloads, standIns: standIns, storages: map[string]*storage.Storage{}}
 }
 
 // Adopt adds the storages of hosts and their space.

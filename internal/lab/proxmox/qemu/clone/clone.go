@@ -242,6 +242,7 @@ func (s *Service) finishClone(w *task.Worker, r *cloning, plan *clonePlan, m *co
 
 	if r.target != "" {
 		m.Node = r.target
+		s.env.Guests.Move(m.ID, m.Node)
 	}
 
 	s.permissions.JoinPool(r.newID, r.pool)

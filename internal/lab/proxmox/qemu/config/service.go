@@ -18,6 +18,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmlist"
 )
 
 // Service has the configuration files of a cluster's VMs. It is safe for concurrent use.
@@ -54,6 +55,13 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	defer s.mu.Unlock()
 
 	s.vms = restored.VMs
+	nodes := map[int]string{}
+
+	for vmid, m := range s.vms {
+		nodes[vmid] = m.Node
+	}
+
+	s.env.Guests.Replace(vmlist.VM, nodes)
 
 	return nil
 }
@@ -125,14 +133,7 @@ func (s *Service) Node(vmid int) (node string, ok bool) {
 }
 
 // TakenError is returned for a VMID that is in use.
-type TakenError struct {
-	VMID int
-	Node string
-}
-
-func (e *TakenError) Error() string {
-	return fmt.Sprintf("VM %d already exists on node '%s'", e.VMID, e.Node)
-}
+type TakenError = vmlist.TakenError
 
 // Create writes the configuration of a new VM. It stays locked until an operation completes it. The error is a [TakenError]
 // if the VMID is in use (pve-guest-common AbstractConfig.pm, create_and_lock_config).
@@ -140,8 +141,8 @@ func (s *Service) Create(node string, vmid int, conf *vmconfig.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if other, ok := s.vms[vmid]; ok {
-		return &TakenError{VMID: vmid, Node: other.Node}
+	if err := s.env.Guests.Add(vmid, vmlist.Guest{Kind: vmlist.VM, Node: node}); err != nil {
+		return err
 	}
 
 	s.vms[vmid] = &VM{ID: vmid, Node: node, Config: conf}
@@ -161,6 +162,7 @@ func (s *Service) Delete(vmid int) {
 	defer s.mu.Unlock()
 
 	delete(s.vms, vmid)
+	s.env.Guests.Remove(vmid)
 	s.env.Changed()
 }
 

@@ -12,13 +12,14 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/config"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmlist"
 )
 
 func newConfigs(t *testing.T) *config.Service {
 	t.Helper()
 
 	return config.New(&host.Environment{
-		Now: time.Now, Nodes: hardware.NewCluster([]hardware.Host{{Name: "pve"}, {Name: "pve2"}}), Locks: &flock.Locks{},
+		Now: time.Now, Nodes: hardware.NewCluster([]hardware.Host{{Name: "pve"}, {Name: "pve2"}}), Guests: vmlist.New(), Locks: &flock.Locks{},
 		Changed: func() {},
 	})
 }

@@ -57,6 +57,10 @@ func (m *Maker) Make(ctx context.Context, drive *vmconfig.Drive) error {
 		target = m.Storage
 	}
 
+	if drive.Options["import-from"] != "" {
+		return m.importDisk(ctx, drive, target)
+	}
+
 	if cloudInit {
 		target = drive.Storage()
 	}
@@ -115,10 +119,6 @@ func (m *Maker) makeCloudInit(drive *vmconfig.Drive) error {
 }
 
 func (m *Maker) makeDisk(drive *vmconfig.Drive, target, gib string) error {
-	if drive.Options["import-from"] != "" {
-		return fmt.Errorf("cannot import from '%s' - importing disk images is not emulated", drive.Options["import-from"])
-	}
-
 	st, err := m.s.storages.On(target, m.Node)
 	if err != nil {
 		return err
@@ -134,6 +134,11 @@ func (m *Maker) makeDisk(drive *vmconfig.Drive, target, gib string) error {
 		return err
 	}
 
+	return m.finish(drive, v)
+}
+
+// finish turns the disk of a template into a base volume, and sets the volume of the drive.
+func (m *Maker) finish(drive *vmconfig.Drive, v storage.Volume) (err error) {
 	if m.Template {
 		if v.ID, err = m.s.storages.MakeBase(m.Node, v.ID); err != nil {
 			return err

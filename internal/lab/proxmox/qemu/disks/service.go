@@ -180,11 +180,11 @@ func (s *Service) Attach(m *config.VM, shown *machine.Machine) error {
 
 		switch {
 		case v.Content == storage.ISO:
-			shown.ISO, shown.ISODrive = v.ID, drive.Key
+			shown.ISO, shown.ISOOrigin, shown.ISODrive = v.ID, v.Origin, drive.Key
 		case !drive.CDROM() && drive.Key != "efidisk0" && drive.Key != "tpmstate0":
 			shown.Disks = append(shown.Disks, machine.Disk{
 				Slot: drive.Key, ID: v.Identity, Bytes: v.Size,
-				Serial: drive.Options["serial"], DeviceID: s.deviceID(m, drive), SSD: drive.Options["ssd"] == "1",
+				Origin: v.Origin, Serial: drive.Options["serial"], DeviceID: s.deviceID(m, drive), SSD: drive.Options["ssd"] == "1",
 			})
 		}
 	}

@@ -55,6 +55,8 @@ type Machine struct {
 	CloudInit *CloudInit
 	// ISO is the volume in the CD-ROM drive, or "".
 	ISO string
+	// ISOOrigin is the name of the file that the ISO stands in for, "" for one that was downloaded.
+	ISOOrigin string
 	// ISODrive is the drive of the ISO, such as "ide0", or "".
 	ISODrive string
 	// PCI are the host's devices that are passed through.
@@ -82,6 +84,8 @@ type Disk struct {
 	// ID identifies the disk: a recreated VM has new ones, a grown or moved disk keeps its own.
 	ID    string
 	Bytes uint64
+	// Origin is the name of the imported file whose system the disk contains; "" for a disk that began blank.
+	Origin string
 	// Serial that the guest may see, or "".
 	Serial string
 	// DeviceID is the device ID that QEMU gets, such as "drive-scsi0", or "".

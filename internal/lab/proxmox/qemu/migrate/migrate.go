@@ -174,6 +174,7 @@ func (s *Service) migrate(w *task.Worker, c *api.Call, m *config.VM) error {
 	}
 
 	m.Node = target
+	s.env.Guests.Move(m.ID, m.Node)
 	s.processes.Moved(m.ID, target)
 	s.env.Changed()
 	w.Print("migration finished successfully (duration 00:00:03)")

@@ -225,50 +225,6 @@ func (a Access) CheckBridges(identity string, cards map[string]string) error {
 	return nil
 }
 
-// CheckDriveStorage requires the privileges to allocate or attach a drive (API2/Qemu.pm, check_storage_access).
-func (a Access) CheckDriveStorage(identity, node string, vmid int, drive *vmconfig.Drive, fallback string) error {
-	volume := drive.Volume()
-
-	if volume == "none" || strings.HasSuffix(volume, "cloudinit") {
-		return nil
-	}
-
-	if drive.CDROM() && volume == "cdrom" {
-		return a.permissions.Check(identity, "/", false, "Sys.Console")
-	}
-
-	if target, _, ok := drive.NewDisk(); ok && !drive.CDROM() {
-		return a.checkAllocate(identity, node, target, fallback)
-	}
-
-	return a.storages.CheckVolume(identity, node, vmid, volume)
-}
-
-func (a Access) checkAllocate(identity, node, target, fallback string) error {
-	if target == "" {
-		target = fallback
-	}
-
-	if target == "" {
-		return fmt.Errorf("no storage ID specified (and no default storage)")
-	}
-
-	if err := a.permissions.Check(identity, "/storage/"+target, false, "Datastore.AllocateSpace"); err != nil {
-		return err
-	}
-
-	st, err := a.storages.On(target, node)
-	if err != nil {
-		return err
-	}
-
-	if !st.Holds(storage.Images) {
-		return schema.BadParam("storage", "storage '%s' does not support vm images", target)
-	}
-
-	return nil
-}
-
 // CheckDrive requires the privileges to change a drive of this kind (API2/Qemu.pm, check_drive_perms).
 func (a Access) CheckDrive(identity string, vmid int, drive *vmconfig.Drive) error {
 	db := a.permissions

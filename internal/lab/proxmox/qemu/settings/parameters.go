@@ -58,6 +58,10 @@ func (r Reader) CheckDrives(params schema.Params) ([]*vmconfig.Drive, error) {
 			return nil, err
 		}
 
+		if err := checkImport(drive); err != nil {
+			return nil, err
+		}
+
 		if strings.Contains(drive.Volume(), ":iso/") && storage.IsISOName(drive.Volume()) && !drive.CDROM() {
 			return nil, schema.BadParam(key, "explicit 'media=cdrom' is required for iso images")
 		}
@@ -70,6 +74,26 @@ func (r Reader) CheckDrives(params schema.Params) ([]*vmconfig.Drive, error) {
 	}
 
 	return drives, nil
+}
+
+// checkImport checks the form of a request for a disk that is filled from another volume: it has no size of its own.
+func checkImport(drive *vmconfig.Drive) error {
+	if drive.Options["import-from"] == "" {
+		return nil
+	}
+
+	if _, size, ok := drive.NewDisk(); !ok || size != "0" {
+		return schema.BadParam(drive.Key, "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>")
+	}
+
+	needed := map[string][]string{"efidisk0": {"efitype", "pre-enrolled-keys"}, "tpmstate0": {"version"}}
+	for _, option := range needed[drive.Key] {
+		if drive.Options[option] == "" {
+			return schema.BadParam(drive.Key, "need to specify '%s' when using 'import-from'", option)
+		}
+	}
+
+	return nil
 }
 
 // Typed returns settings with their types in the API.
