@@ -58,6 +58,7 @@ type rehearsal struct {
 	root      string
 	inventory string
 	env       []string // of its commands, beside that of the test
+	computer  string   // the name of the computer that its commands run on; empty for this one
 }
 
 // newRehearsal returns an empty rehearsal, with an inventory of one control plane and one worker, for a stack of the test's
@@ -124,7 +125,11 @@ func (r *rehearsal) command(ctx context.Context, args ...string) *exec.Cmd {
 	r.t.Helper()
 	path, err := workshop.Tool()
 	require.NoError(r.t, err)
-	return r.onLab(path).Command(ctx, args...)
+	command := r.onLab(path).Command(ctx, args...)
+	if r.computer != "" {
+		ownComputer(r.t, command, r.computer)
+	}
+	return command
 }
 
 // onLab returns the rehearsal's stack with a tool.
