@@ -61,6 +61,9 @@ type Operator struct {
 	workspace *workspace.Workspace
 	events    *serialEvents
 	clock     Clock
+	// unread is why [Operator.CompleteEnvironment] could not read secrets.sops.yaml; fromSecrets are the variables that it has set.
+	unread      error
+	fromSecrets []string
 }
 
 var errNoStackNamed = errors.New("no stack is named: add --stack NAME, e.g. --stack k3s-dev")

@@ -40,7 +40,7 @@ func (o *Operator) checkSealing(inv *inventory.Inventory) error {
 // checkSecrets checks that the secrets for the real host are set.
 func (o *Operator) checkSecrets(ctx context.Context) error {
 	w := o.workspace
-	if err := checkPassphrase(w); err != nil {
+	if err := o.checkPassphrase(); err != nil {
 		return err
 	}
 	if _, err := os.Stat(w.StackFile()); errors.Is(err, os.ErrNotExist) {
@@ -66,14 +66,17 @@ func noStackFile(w *workspace.Workspace) error {
 
 // checkPassphrase looks in the same places as the CLI (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase). An
 // empty passphrase is valid. A stack whose secrets a key service seals needs none.
-func checkPassphrase(w *workspace.Workspace) error {
-	if provider, err := w.SecretsProvider(); err != nil || !engine.SealsByPassphrase(provider) {
+func (o *Operator) checkPassphrase() error {
+	if provider, err := o.workspace.SecretsProvider(); err != nil || !engine.SealsByPassphrase(provider) {
 		return err
 	}
 	if _, found := os.LookupEnv("PULUMI_CONFIG_PASSPHRASE"); found {
 		return nil
 	}
 	file := os.Getenv("PULUMI_CONFIG_PASSPHRASE_FILE")
+	if file == "" && o.unread != nil {
+		return fmt.Errorf("the passphrase of the stack's secrets is not set, and it was looked for in %s: %w", inventory.SecretsFile, o.unread)
+	}
 	if file == "" {
 		return errors.New("the passphrase of the stack's secrets is not set: put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`, or add --lab to rehearse without")
 	}

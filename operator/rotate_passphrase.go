@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/secretvariables"
 )
 
 // RotatePassphraseOptions are the options of [Operator.RotatePassphrase].
@@ -50,6 +53,10 @@ var PassphraseRotation = []string{
 func (o *Operator) RotatePassphrase(ctx context.Context, options RotatePassphraseOptions) (*PassphraseRotated, error) {
 	if err := options.Check(); err != nil {
 		return nil, err
+	}
+	if slices.Contains(o.fromSecrets, secretvariables.PassphraseVariable) {
+		return nil, refused(fmt.Errorf("the passphrase is %s in %s, which this command does not change: set PULUMI_CONFIG_PASSPHRASE_FILE to a file with the passphrase, run this again, and then write the new one with `em-infra secrets edit %s`",
+			secretvariables.Passphrase, inventory.SecretsFile, o.Place()))
 	}
 	s := o.session("change its passphrase")
 	s.rotates = true

@@ -36,7 +36,7 @@ func (s *session) checkState() error {
 		return err
 	}
 	if !s.workspace.Rehearsed {
-		return checkPassphrase(s.workspace)
+		return s.checkPassphrase()
 	}
 	if _, err := os.Stat(s.workspace.Dir); err != nil {
 		return fmt.Errorf("stack %s was never rehearsed (%w): `em-infra up --lab` does that", s.workspace.Stack, err)

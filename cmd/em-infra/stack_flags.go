@@ -124,7 +124,11 @@ func (f *stackFlags) openChosen(s streams, choices lab.Choices) (*operator.Opera
 	} else if choices != (lab.Choices{}) {
 		return nil, refused(errNoRehearsal)
 	}
-	return operator.Open(options)
+	o, err := operator.Open(options)
+	if err != nil {
+		return nil, err
+	}
+	return o, o.CompleteEnvironment(os.Setenv)
 }
 
 // localLab starts labs with this executable, even when `go run` removes its file.

@@ -42,6 +42,9 @@ func (s *Secrets) Lookup(path ...string) (Secret, bool) {
 	return value, found
 }
 
+// At finds a value by its path with dots between the keys.
+func (s *Secrets) At(path string) (Secret, bool) { return s.Lookup(strings.Split(path, ".")...) }
+
 // Reveal returns all secrets in clear text, by paths with dots between their keys. The caller must keep them secret.
 func (s *Secrets) Reveal() map[string]string {
 	revealed := make(map[string]string, len(s.values))
@@ -89,12 +92,9 @@ func decrypt(data []byte, keys Keys) (*Secrets, error) {
 
 // opened decrypts the file: its data key with an age key, its values with the data key, and checks its MAC.
 func opened(data []byte, keys Keys) (*Document, error) {
-	tree, err := store().LoadEncryptedFile(data)
-	switch {
-	case errors.Is(err, sops.MetadataNotFound):
-		return nil, fmt.Errorf("%w: run `sops encrypt --in-place` on it, and replace what others may have read", ErrNotEncrypted)
-	case err != nil:
-		return nil, fmt.Errorf("%w: restore it from a backup", ErrNotSOPS) // the library's error may quote values
+	tree, err := encryptedTree(data)
+	if err != nil {
+		return nil, err
 	}
 	key, err := dataKey(tree.Metadata, keys)
 	if err != nil {
