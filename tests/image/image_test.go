@@ -30,7 +30,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
-
 )
 
 var image = flag.Bool("image", false, "build the container image, minutes of processor time, and run it with podman")
