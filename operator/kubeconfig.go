@@ -59,7 +59,7 @@ func (o *Operator) MergeKubeconfig(options KubeconfigMergeOptions) (*MergedKubec
 	changed, err := kubectlconfig.Change(target, func(config *clientcmdapi.Config) error {
 		err := kubectlconfig.Merge(config, own, o.kubeconfigOwner(), options.Use)
 		if errors.Is(err, kubectlconfig.ErrOther) {
-			return fmt.Errorf("%s: %w: remove it with `kubectl config delete-context` and its like, unmerge the stack that has put it there, or name another file with --file", target, err)
+			return fmt.Errorf("%s: %w: rename or remove it, unmerge the stack that has put it there, or name another file with --file", target, err)
 		}
 		return err
 	})

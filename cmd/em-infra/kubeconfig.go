@@ -30,7 +30,7 @@ an entry of the same name without that mark is refused. The current context chan
 readable by its owner alone; a link to it stays. Before its first change it is copied to a file beside it.
 
 Exit codes: 0 done, 3 nothing was changed: there is no kubeconfig yet, an entry is another's, or the file is broken.`,
-		Example: `  kubectl --kubeconfig "$(em-infra kubeconfig --stack k3s-dev)" get nodes
+		Example: `  export KUBECONFIG=$(em-infra kubeconfig --stack k3s-dev)
   em-infra kubeconfig --stack k3s-dev --merge --use
   em-infra kubeconfig --stack k3s-dev --unmerge`,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.run(streamsOf(command)) },

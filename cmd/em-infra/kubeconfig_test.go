@@ -34,7 +34,7 @@ func TestAKubeconfigIsMerged(t *testing.T) {
 
 	other := filepath.Join(t.TempDir(), "other")
 	require.NoError(t, os.WriteFile(other, []byte("contexts:\n- name: lab\n  context: {cluster: mine, user: me}\n"), 0o600))
-	require.Equal(t, refusal(other+": context lab is there already, and is not of this stack: remove it with `kubectl config delete-context` and its like, "+
+	require.Equal(t, refusal(other+": context lab is there already, and is not of this stack: rename or remove it, "+
 		"unmerge the stack that has put it there, or name another file with --file"), em(t.Context(), "kubeconfig", "k3s-dev", "--merge", "--file", other))
 
 	require.Equal(t, refusal("--merge and --unmerge: which of the two is meant? give one"), em(t.Context(), "kubeconfig", "k3s-dev", "--merge", "--unmerge"))

@@ -123,7 +123,7 @@ func lock(file string) (unlock func() error, err error) {
 	path := file + ".lock"
 	held, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%s exists: kubectl or another program changes the file; try again, and remove the lock if none does", path)
+		return nil, fmt.Errorf("%s exists, so another program is changing the file: try again, and remove the lock if there is none", path)
 	}
 	if err != nil {
 		return nil, err

@@ -241,7 +241,7 @@ func TestAFileThatIsBeingChangedIsLeft(t *testing.T) {
 	file := write(t, work)
 	require.NoError(t, os.WriteFile(file+".lock", nil, 0o600))
 	_, err := merge(file, of("home", "a"), home, false)
-	require.EqualError(t, err, file+".lock exists: kubectl or another program changes the file; try again, and remove the lock if none does")
+	require.EqualError(t, err, file+".lock exists, so another program is changing the file: try again, and remove the lock if there is none")
 	require.FileExists(t, file+".lock")
 	requireMeans(t, work, file)
 }
