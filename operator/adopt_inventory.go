@@ -40,7 +40,7 @@ type Described struct {
 // Describe writes the inventory of a cluster that runs, whoever made it: what its nodes and their machines on the host say. It changes
 // neither, and overwrites no file.
 func (o *Operator) Describe(ctx context.Context, options DescribeOptions) (*Described, error) {
-	if err := (newInventory{dir: o.workspace.Inventory}).check(); err != nil {
+	if err := (discovery.Folder{Dir: o.workspace.Inventory}).Check(); err != nil {
 		return nil, refused(err)
 	}
 	host, err := o.hostWithoutInventory(ctx)
@@ -182,7 +182,7 @@ func (o *Operator) writeInventory(found discovery.Cluster, files discovery.Files
 	if _, err := inventory.Parse(workspace.Nearby(o.workspace.Inventory), files.Cluster, files.Nodes); err != nil {
 		described.Notes = slices.Insert(described.Notes, 0, strings.Split(err.Error(), "\n")...)
 	}
-	written, err := newInventory{dir: o.workspace.Inventory}.write(files)
+	written, err := discovery.Folder{Dir: o.workspace.Inventory}.Write(files)
 	described.Files = written
 	return described, refused(err)
 }

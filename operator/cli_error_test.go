@@ -1,10 +1,12 @@
-package operator
+package operator_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator"
 )
 
 func TestSentenceOf(t *testing.T) {
@@ -29,13 +31,13 @@ func TestSentenceOf(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			err := sentenceOf(test.err)
+			err := operator.SentenceOf(test.err)
 			if test.want == "" {
 				require.NoError(t, err)
 				return
 			}
 			require.EqualError(t, err, test.want)
-			require.Equal(t, test.refused, errors.As(err, new(*RefusedError)))
+			require.Equal(t, test.refused, errors.As(err, new(*operator.RefusedError)))
 		})
 	}
 }

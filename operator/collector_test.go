@@ -1,9 +1,11 @@
-package operator
+package operator_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator"
 )
 
 func TestRelaxCollector(t *testing.T) {
@@ -21,7 +23,7 @@ func TestRelaxCollector(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			env := map[string]string{}
-			relaxCollector(env, c.nodes, func(name string) (string, bool) {
+			operator.RelaxCollector(env, c.nodes, func(name string) (string, bool) {
 				value, found := c.own[name]
 				return value, found
 			})

@@ -40,8 +40,8 @@ func namesOf(machines []state.ConfiguredMachine) []string {
 // configureAgain changes the state so that the engine configures the unconfigured machines again, and removes from it what was lost
 // with a cluster's etcd. It does not change the host, and runs after the consent.
 func (s *session) configureAgain(ctx context.Context, judged judgement) error {
-	s.allowReplace(slices.Concat(judged.Lost, s.restoring()))
-	if len(judged.unconfigured)+len(judged.Lost) == 0 {
+	s.allowReplace(slices.Concat(judged.Lost, s.restorer.restoring()))
+	if len(judged.Unconfigured)+len(judged.Lost) == 0 {
 		return nil
 	}
 	exported, err := s.state.Fresh(ctx)
@@ -49,9 +49,9 @@ func (s *session) configureAgain(ctx context.Context, judged judgement) error {
 		return err
 	}
 	if state.Unbootstrapped(exported.Deployment) != nil {
-		s.allowReplace(slices.Concat(judged.Lost, s.restoring(), namesOf(judged.unconfigured))) // there was no etcd yet that could be lost
+		s.allowReplace(slices.Concat(judged.Lost, s.restorer.restoring(), namesOf(judged.Unconfigured))) // there was no etcd yet that could be lost
 	}
-	for _, machine := range judged.unconfigured {
+	for _, machine := range judged.Unconfigured {
 		if err := recovery.Unapply(&exported.Deployment, machine); err != nil {
 			return err
 		}

@@ -65,8 +65,8 @@ func (c consent) ask(ctx context.Context) error {
 	return nil
 }
 
-// confirmDestroy shows what would be deleted and asks for consent, unless consent was given beforehand.
-func (s *session) confirmDestroy(ctx context.Context) error {
+// ConfirmDestroy shows what would be deleted and asks for consent, unless consent was given beforehand.
+func (s *session) ConfirmDestroy(ctx context.Context) error {
 	if !s.consent.needed() {
 		s.recovered(s.recovery.Deletions()...)
 		return nil

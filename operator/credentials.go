@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
@@ -28,8 +29,8 @@ func (c credentialFiles) talosconfig() string { return filepath.Join(c.dir, "tal
 // keep writes the credentials to files that only their owner can read.
 func (c credentialFiles) keep(outputs stacks.Outputs) error {
 	err := errors.Join(
-		writeWhole(c.kubeconfig(), []byte(outputs.Kubeconfig), 0o600),
-		writeWhole(c.talosconfig(), []byte(outputs.Talosconfig), 0o600),
+		atomicfile.WriteBeside(c.kubeconfig(), []byte(outputs.Kubeconfig), 0o600),
+		atomicfile.WriteBeside(c.talosconfig(), []byte(outputs.Talosconfig), 0o600),
 	)
 	if err != nil {
 		return fmt.Errorf("write credentials: %w", err)
@@ -83,9 +84,9 @@ func (s *session) administrator(ctx context.Context) ([]byte, error) {
 	return nodeops.Credentials(credentials).Talosconfig(slices.Compact(endpoints)...)
 }
 
-// salvageCredentials keeps the credentials of a cluster that works although its run failed, for example in an addon. The stack then
+// SalvageCredentials keeps the credentials of a cluster that works although its run failed, for example in an addon. The stack then
 // has no outputs, so it reads those of the cluster's component. It emits [CredentialsKept], or nothing if there is no cluster yet.
-func (s *session) salvageCredentials(ctx context.Context) error {
+func (s *session) SalvageCredentials(ctx context.Context) error {
 	kept, err := s.keepCredentials(ctx)
 	if kept {
 		s.emit(CredentialsKept{Kubeconfig: s.credentials().kubeconfig()})

@@ -31,7 +31,7 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 	}
 	defer s.recovery.Release(ctx)
 	target := s.destroyTarget()
-	return destroyRun{recovery: s.recovery, host: target, state: target, copies: s.state, engine: s, stack: s.workspace.Stack, place: s.place, tell: s.emit}.run(ctx)
+	return destroyRun{Recovery: s.recovery, Host: target, State: target, Copies: s.state, Engine: s, Stack: s.workspace.Stack, Place: s.place, Tell: s.emit}.Run(ctx)
 }
 
 // destroyTarget is the stack that a destroy deletes.
@@ -52,11 +52,11 @@ func (s *session) destroyTarget() destroyTarget {
 	}
 }
 
-// forgetCredentials implements [destroyState].
-func (d destroyTarget) forgetCredentials() error { return d.credentials.forget() }
+// ForgetCredentials implements [destroyState].
+func (d destroyTarget) ForgetCredentials() error { return d.credentials.forget() }
 
-// destroyAll implements [destroyEngine].
-func (s *session) destroyAll(ctx context.Context) error {
+// DestroyAll implements [destroyEngine].
+func (s *session) DestroyAll(ctx context.Context) error {
 	return s.runEngine(ctx, opDestroy, func(run engineRun) error {
 		_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
 		return err

@@ -16,9 +16,9 @@ type possessions struct {
 	owners  []ownership.Owner
 }
 
-// possessions reads them from the state. A state that was destroyed before no longer contains the cluster's identity, so the owners
+// Possessions reads them from the state. A state that was destroyed before no longer contains the cluster's identity, so the owners
 // are then read from its backups.
-func (d destroyTarget) possessions(ctx context.Context) (p possessions, err error) {
+func (d destroyTarget) Possessions(ctx context.Context) (p possessions, err error) {
 	if d.inventory == nil {
 		return p, nil // everything that a layer makes is in its state
 	}
@@ -45,8 +45,8 @@ func (d destroyTarget) possessions(ctx context.Context) (p possessions, err erro
 	return p, nil
 }
 
-// leftOf implements [destroyHost].
-func (destroyTarget) leftOf(ctx context.Context, had possessions) (status.Left, error) {
+// LeftOf implements [destroyHost].
+func (destroyTarget) LeftOf(ctx context.Context, had possessions) (status.Left, error) {
 	if had.sources.Inventory == nil {
 		return status.Left{}, nil
 	}

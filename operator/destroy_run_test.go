@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -19,25 +20,25 @@ type destroyParts struct {
 	told recordedEvents
 }
 
-func (p *destroyParts) checkUnprotected(context.Context) error { return p.step("protection") }
-func (p *destroyParts) confirmDestroy(context.Context) error   { return p.step("preview and consent") }
-func (p *destroyParts) destroyAll(context.Context) error       { return p.step("engine destroy") }
-func (p *destroyParts) forgetCredentials() error               { return p.step("forget credentials") }
+func (p *destroyParts) CheckUnprotected(context.Context) error { return p.step("protection") }
+func (p *destroyParts) ConfirmDestroy(context.Context) error   { return p.step("preview and consent") }
+func (p *destroyParts) DestroyAll(context.Context) error       { return p.step("engine destroy") }
+func (p *destroyParts) ForgetCredentials() error               { return p.step("forget credentials") }
 
-func (p *destroyParts) possessions(context.Context) (possessions, error) {
-	return possessions{}, p.step("what the stack has")
+func (p *destroyParts) Possessions(context.Context) (operator.Possessions, error) {
+	return operator.Possessions{}, p.step("what the stack has")
 }
 
-func (p *destroyParts) leftOf(context.Context, possessions) (status.Left, error) {
+func (p *destroyParts) LeftOf(context.Context, operator.Possessions) (status.Left, error) {
 	return p.left, p.step("what is left")
 }
 
-func (p *destroyParts) order(lab bool) destroyRun {
+func (p *destroyParts) order(lab bool) operator.DestroyRun {
 	place := remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev"}
 	if lab {
 		place = remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev --lab", Lab: "--stack k3s-dev"}
 	}
-	return destroyRun{recovery: p, host: p, state: p, copies: p, engine: p, stack: "k3s-dev", place: place, tell: p.told.Handle}
+	return operator.DestroyRun{Recovery: p, Host: p, State: p, Copies: p, Engine: p, Stack: "k3s-dev", Place: place, Tell: p.told.Handle}
 }
 
 // wholeDestroy is the order of the steps of a destroy.
@@ -49,9 +50,9 @@ var wholeDestroy = []string{
 func TestTheOrderOfADestroy(t *testing.T) {
 	t.Parallel()
 	p := &destroyParts{}
-	result, err := p.order(false).run(t.Context())
+	result, err := p.order(false).Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, &DestroyResult{}, result)
+	require.Equal(t, &operator.DestroyResult{}, result)
 	require.Equal(t, wholeDestroy, p.steps)
 	require.Empty(t, p.told, "nothing is left")
 }
@@ -62,7 +63,7 @@ func TestNothingIsDestroyedAfterARefusal(t *testing.T) {
 	t.Parallel()
 	for i, step := range wholeDestroy {
 		p := &destroyParts{parts: parts{failing: step}}
-		result, err := p.order(false).run(t.Context())
+		result, err := p.order(false).Run(t.Context())
 		require.Error(t, err, step)
 		require.Nil(t, result, step)
 		require.Equal(t, wholeDestroy[:i+1], p.steps, "after %q", step)
@@ -76,8 +77,8 @@ func TestNothingIsDestroyedAfterARefusal(t *testing.T) {
 func TestADestroyThatFails(t *testing.T) {
 	t.Parallel()
 	p := &destroyParts{parts: parts{failing: "engine destroy"}}
-	_, err := p.order(false).run(t.Context())
-	require.Equal(t, &FailedError{Operation: "destroy", Causes: []Cause{}, Again: errStep.Error()}, err)
+	_, err := p.order(false).Run(t.Context())
+	require.Equal(t, &operator.FailedError{Operation: "destroy", Causes: []operator.Cause{}, Again: errStep.Error()}, err)
 	require.NotContains(t, p.steps, "forget credentials", "the cluster may stand")
 }
 
@@ -100,35 +101,35 @@ func TestWhatADestroyLeaves(t *testing.T) {
 		{
 			name: "images and disks", left: status.Left{ISOs: []status.Orphan{iso}, Disks: []status.Orphan{disk}}, isos: 1,
 			told: recordedEvents{
-				LeftOnHost{What: disk.What, Do: "if nobody needs it: `pvesm free tank:vm-120-disk-0` on vmhost"},
-				LeftOnHost{What: iso.What, Do: "if nobody needs it: `pvesm free local:iso/talos.iso` on vmhost"},
+				operator.LeftOnHost{What: disk.What, Do: "if nobody needs it: `pvesm free tank:vm-120-disk-0` on vmhost"},
+				operator.LeftOnHost{What: iso.What, Do: "if nobody needs it: `pvesm free local:iso/talos.iso` on vmhost"},
 			},
 		},
 		{
 			name: "machines", left: status.Left{Machines: []status.Orphan{running, off}},
 			told: recordedEvents{
-				LeftOnHost{What: running.What, Do: "see what it is for"},
-				LeftOnHost{What: off.What, Do: "if nobody needs it: `qm destroy 121 --purge` on vmhost"},
+				operator.LeftOnHost{What: running.What, Do: "see what it is for"},
+				operator.LeftOnHost{What: off.What, Do: "if nobody needs it: `qm destroy 121 --purge` on vmhost"},
 			},
 			err: "k3s-dev is not gone: 2 of its machines, which its state does not know, stay on the host: see above for what to do with each",
 		},
 		{
 			name: "a machine of a lab", lab: true, left: status.Left{Machines: []status.Orphan{off}},
-			told: recordedEvents{LeftOnHost{What: off.What, Do: "if nobody needs it: `em-infra lab destroy 121 --stack k3s-dev`"}},
+			told: recordedEvents{operator.LeftOnHost{What: off.What, Do: "if nobody needs it: `em-infra lab destroy 121 --stack k3s-dev`"}},
 			err:  "k3s-dev is not gone: 1 of its machines, which its state does not know, stay on the host: see above for what to do with each",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := &destroyParts{left: test.left}
-			result, err := p.order(test.lab).run(t.Context())
+			result, err := p.order(test.lab).Run(t.Context())
 			require.Equal(t, test.told, p.told)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, &DestroyResult{ISOs: test.isos}, result)
+			require.Equal(t, &operator.DestroyResult{ISOs: test.isos}, result)
 		})
 	}
 }
@@ -137,8 +138,8 @@ func TestWhatADestroyLeaves(t *testing.T) {
 func TestAHostThatDoesNotAnswerAfterADestroy(t *testing.T) {
 	t.Parallel()
 	p := &destroyParts{parts: parts{failing: "what is left"}}
-	_, err := p.order(false).run(t.Context())
+	_, err := p.order(false).Run(t.Context())
 	require.EqualError(t, err, "the state of k3s-dev is empty now; whether anything is left on the host is not known (refused in a test): "+
 		"see that it answers, then run `em-infra destroy --stack k3s-dev` again")
-	require.False(t, errors.As(err, new(*RefusedError)), "it did touch something")
+	require.False(t, errors.As(err, new(*operator.RefusedError)), "it did touch something")
 }

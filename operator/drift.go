@@ -74,7 +74,7 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 		if err != nil {
 			report.Unread = append(report.Unread, err.Error())
 		}
-		seen.add(node.Name, found)
+		seen.Add(node.Name, found)
 		report.Nodes = append(report.Nodes, differences...)
 	}
 	for _, sentence := range upgrades(seen, s.inventory.Versions(), sources.Images) {
@@ -87,12 +87,12 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 func upgrades(seen running, wanted versions.State, images map[string]status.Image) []string {
 	var sentences []string
 	refused := map[string]bool{}
-	for _, refusal := range slices.Concat(versions.JudgeTalos(seen.nodes, wanted), versions.JudgeKubernetes(seen.nodes, wanted)) {
+	for _, refusal := range slices.Concat(versions.JudgeTalos(seen.Nodes, wanted), versions.JudgeKubernetes(seen.Nodes, wanted)) {
 		sentences = append(sentences, "up refuses it: "+refusal.Error())
 		refused[refusal.Key] = true
 	}
-	for _, node := range seen.nodes {
-		runs, isNode := seen.images[node.Name]
+	for _, node := range seen.Nodes {
+		runs, isNode := seen.Images[node.Name]
 		switch {
 		case isNode && !refused[versions.KeyTalos] && node.Talos.Compare(wanted.Talos) != 0:
 			sentences = append(sentences, fmt.Sprintf("`em-infra up` upgrades %s from Talos %s to %s", node.Name, node.Talos, wanted.Talos))
@@ -108,13 +108,13 @@ func upgrades(seen running, wanted versions.State, images map[string]status.Imag
 
 // hostDrift adds what the engine would change after a refresh, and what the engine's refresh does not read.
 func (s *session) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
-	if err := s.findFormerNames(ctx); err != nil {
+	if err := s.FindFormerNames(ctx); err != nil {
 		return err
 	}
 	var seen outOfBand
 	seen.askHost(ctx, s.host, sources.Deployment, s.inventory.Cluster.Proxmox.Pool)
 	if slices.ContainsFunc(sources.Deployment.Resources, isInCluster) {
-		seen.noAnswer = whyNoAnswer(ctx, sources.Kubeconfig)
+		seen.NoAnswer = whyNoAnswer(ctx, sources.Kubeconfig)
 	}
 	_, events, err := s.preview(ctx, seen.excluded()...)
 	if err != nil {

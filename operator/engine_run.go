@@ -9,6 +9,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/operator/internal/progress"
+	"github.com/em-infra/em-infra/operator/internal/tasks"
 )
 
 // engineRun has the destinations of the engine's events and output.
@@ -33,7 +34,7 @@ const (
 func (s *session) runEngine(ctx context.Context, command string, operate func(engineRun) error) error {
 	reporter := progress.New(progressEvents{s.emit}, s.clock.Now)
 	defer remind(reporter)()
-	defer s.hostTasks().follow(ctx, reporter)()
+	defer tasks.Follow(ctx, s.host, s.place.Stack, reporter)()
 	err := s.recorder().record(ctx, command, s.operation(operate), func(event events.EngineEvent) { reporter.Add(event.EngineEvent) })
 	s.failures = reporter.Failures()
 	return err
@@ -54,7 +55,7 @@ func (s *session) silently(ctx context.Context, command string, operate func(eng
 	})
 	if err != nil {
 		s.failures = reporter.Failures()
-		return nil, s.failed(ctx, command, err)
+		return nil, s.Failed(ctx, command, err)
 	}
 	return seen, nil
 }

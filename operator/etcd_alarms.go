@@ -65,9 +65,9 @@ func (s *session) disarm(ctx context.Context, health nodeops.Health) error {
 	return s.place.CompleteError(err)
 }
 
-// checkEtcd implements [upCluster]. With an alarm nothing can be written to Kubernetes, and a run would wait in vain.
-func (s *session) checkEtcd(ctx context.Context) error {
-	if s.etcdRestore != nil {
+// CheckEtcd implements [upCluster]. With an alarm nothing can be written to Kubernetes, and a run would wait in vain.
+func (s *session) CheckEtcd(ctx context.Context) error {
+	if s.restorer.restores() {
 		return nil // its etcd begins without the alarm
 	}
 	sources, err := s.sources(ctx)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -16,34 +17,46 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
+
+// restorer restores etcd in an up that is to do that, or goes on with a restore that a killed run has begun.
+type restorer struct {
+	*session
+
+	asked   *EtcdRestoreOptions // nil unless etcd is to be restored
+	plan    *restorePlan        // nil unless that is a dry run
+	restore *etcdRestoration    // nil for none
+}
+
+// restores reports whether the run restores etcd.
+func (s *restorer) restores() bool { return s.restore != nil }
 
 // etcdRestoration is the restore of etcd in a run.
 type etcdRestoration struct {
-	note     restoreNote
-	health   nodeops.Health             // of all nodes of the inventory
-	seen     []etcdrestore.ControlPlane // what the control planes had of etcd when the run began
-	power    map[string]string          // the status of the VMs that are there, by the names of their nodes
+	note     etcdrestore.Note
+	health   nodeops.Health   // of all nodes of the inventory
+	seen     etcdrestore.Seen // when the run began
 	snapshot EtcdSnapshot
 	opened   *etcdsnapshot.Opened
 	isDone   bool // etcd works with the data of the snapshot
 	away     []string
 }
 
-// prepareRestore implements [upRestore].
-func (s *session) prepareRestore(ctx context.Context, span span) error {
+// PrepareRestore implements [upRestore].
+func (s *restorer) PrepareRestore(ctx context.Context, of span.Span) error {
 	administrator, err := s.administrator(ctx)
 	if err != nil {
 		return err
 	}
-	begun, err := s.restoreNotes().of(administrator)
+	begun, err := s.restoreNotes().Of(administrator)
 	if err != nil {
 		return refused(err)
 	}
-	if begun == nil && s.restoreAsked == nil {
+	if begun == nil && s.asked == nil {
 		return nil
 	}
-	if span != wholeSpan {
+	if of != span.Whole() {
 		return refused(s.place.CompleteError(errors.New("a restore of etcd was begun and has not ended: run `em-infra etcd restore` first, which goes on from there")))
 	}
 	r, err := s.newEtcdRestoration(ctx)
@@ -55,7 +68,7 @@ func (s *session) prepareRestore(ctx context.Context, span span) error {
 			return err
 		}
 	}
-	if r.note.Snapshot == "" && s.restoreAsked == nil {
+	if r.note.Snapshot == "" && s.asked == nil {
 		return nil
 	}
 	if r.note.Snapshot == "" {
@@ -63,12 +76,12 @@ func (s *session) prepareRestore(ctx context.Context, span span) error {
 			return err
 		}
 	}
-	s.etcdRestore = r
+	s.restore = r
 	return s.openSnapshot(ctx, r)
 }
 
 // newEtcdRestoration looks at the control planes of the inventory.
-func (s *session) newEtcdRestoration(ctx context.Context) (*etcdRestoration, error) {
+func (s *restorer) newEtcdRestoration(ctx context.Context) (*etcdRestoration, error) {
 	talosconfig, err := s.administrator(ctx)
 	if err != nil {
 		return nil, err
@@ -77,17 +90,21 @@ func (s *session) newEtcdRestoration(ctx context.Context) (*etcdRestoration, err
 		return nil, refused(s.place.CompleteError(errors.New("the state has no machine secrets: bring the cluster up first with `em-infra up`")))
 	}
 	r := &etcdRestoration{health: nodeops.Health{Talosconfig: talosconfig, Say: s.tellRestore}}
-	if r.power, err = s.powerOf(ctx); err != nil {
+	if r.seen.Power, err = s.powerOf(ctx); err != nil {
 		return nil, err
 	}
 	for _, node := range s.inventory.Nodes {
 		r.health.Nodes = append(r.health.Nodes, rolling.Node{Name: node.Name, Address: node.Address, ControlPlane: node.Role == inventory.RoleControlPlane})
 	}
-	r.seen = etcdrestore.Look(ctx, r.health.Talosconfig, r.controlPlanes())
+	r.seen.ControlPlanes = etcdrestore.Look(ctx, r.health.Talosconfig, r.controlPlanes())
 	return r, ctx.Err()
 }
 
-func (s *session) tellRestore(format string, args ...any) {
+func (s *restorer) restoreNotes() etcdrestore.Notes {
+	return etcdrestore.Notes{Path: filepath.Join(s.workspace.Snapshots(), "restore.json")}
+}
+
+func (s *restorer) tellRestore(format string, args ...any) {
 	s.emit(Progress{Part: "etcd", What: fmt.Sprintf(format, args...)})
 }
 
@@ -97,29 +114,20 @@ func (r *etcdRestoration) controlPlanes() []rolling.Node {
 
 // resumed returns the etcdRestoration that an earlier run has begun. One that has not touched anything is forgotten if another snapshot is
 // asked for, or if the machine that it was to replace still has its data.
-func (s *session) resumed(r *etcdRestoration, begun restoreNote) (*etcdRestoration, error) {
-	isOther := s.restoreAsked != nil && s.restoreAsked.From != "" && s.restoreAsked.From != begun.Snapshot
+func (s *restorer) resumed(r *etcdRestoration, begun etcdrestore.Note) (*etcdRestoration, error) {
+	isOther := s.asked != nil && s.asked.From != "" && s.asked.From != begun.Snapshot
 	switch {
 	case begun.Emptied && isOther:
 		return nil, refused(s.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun, and the data from before is deleted: run `em-infra etcd restore` without --from first, which ends it", begun.Snapshot)))
-	case isOther, begun.Replaces && !begun.Emptied && r.dataOf(begun.On) == etcdrestore.Some:
-		if s.restorePlan != nil {
+	case isOther, begun.Replaces && !begun.Emptied && r.seen.DataOf(begun.On) == etcdrestore.Some:
+		if s.plan != nil {
 			return r, nil
 		}
-		return r, s.restoreNotes().end()
+		return r, s.restoreNotes().End()
 	}
 	r.note = begun
 	s.recovered(fmt.Sprintf("the restore of etcd from %s that was begun at %s goes on", begun.Snapshot, begun.Begun.UTC().Format("2006-01-02 15:04:05 UTC")))
 	return r, nil
-}
-
-func (r *etcdRestoration) dataOf(name string) etcdrestore.Data {
-	for _, node := range r.seen {
-		if node.Name == name {
-			return node.Data
-		}
-	}
-	return etcdrestore.Silent
 }
 
 // risk returns what the restore means for the control planes; nil for no restore.
@@ -131,29 +139,29 @@ func (r *etcdRestoration) risk() *risk.Restore {
 	if r.note.Emptied || r.note.Replaces {
 		return restore
 	}
-	for _, node := range r.seen {
+	for _, node := range r.seen.ControlPlanes {
 		if node.Data == etcdrestore.Some {
 			restore.Emptied = append(restore.Emptied, node.Name)
 		}
 	}
-	restore.Emptied = append(restore.Emptied, r.switchedOff()...)
+	restore.Emptied = append(restore.Emptied, r.seen.SwitchedOff()...)
 	return restore
 }
 
-// beginRestore implements [upRestore].
-func (s *session) beginRestore(ctx context.Context) (restores bool, err error) {
-	r := s.etcdRestore
+// BeginRestore implements [upRestore].
+func (s *restorer) BeginRestore(ctx context.Context) (restores bool, err error) {
+	r := s.restore
 	if r == nil {
 		return false, nil
 	}
 	if r.note.Begun.IsZero() {
 		r.note.Begun = s.clock.Now()
 	}
-	if err := s.restoreNotes().write(r.note); err != nil {
+	if err := s.restoreNotes().Write(r.note); err != nil {
 		return true, err
 	}
 	s.stack.Workspace().SetEnvVar(removal.RestoredVariable, cmp.Or(r.note.Former, r.note.On))
-	data := r.dataOf(r.note.On)
+	data := r.seen.DataOf(r.note.On)
 	if r.note.Replaces || data != etcdrestore.None && data != etcdrestore.Some {
 		return true, nil // it is made, or configured, first
 	}
@@ -166,16 +174,16 @@ func (s *session) beginRestore(ctx context.Context) (restores bool, err error) {
 }
 
 // runRestore has etcd work with the data of the snapshot.
-func (s *session) runRestore(ctx context.Context) error {
+func (s *restorer) runRestore(ctx context.Context) error {
 	if err := s.restoreOf().Run(ctx); err != nil {
 		return s.place.CompleteError(err)
 	}
-	s.etcdRestore.isDone = true
+	s.restore.isDone = true
 	return nil
 }
 
-func (s *session) restoreOf() etcdrestore.Restore {
-	r := s.etcdRestore
+func (s *restorer) restoreOf() etcdrestore.Restore {
+	r := s.restore
 	nodes := r.controlPlanes()
 	on := nodes[slices.IndexFunc(nodes, func(n rolling.Node) bool { return n.Name == r.note.On })]
 	return etcdrestore.Restore{
@@ -183,15 +191,15 @@ func (s *session) restoreOf() etcdrestore.Restore {
 		Snapshot: func() (io.Reader, error) { return r.opened.Reader() },
 		NoteEmptied: func() error {
 			r.note.Emptied = true
-			return s.restoreNotes().write(r.note)
+			return s.restoreNotes().Write(r.note)
 		},
 	}
 }
 
-// finishRestore implements [upRestore]. The kubelets are restarted because a watch of the time before would wait for revisions that
+// FinishRestore implements [upRestore]. The kubelets are restarted because a watch of the time before would wait for revisions that
 // come later once more.
-func (s *session) finishRestore(ctx context.Context) error {
-	r := s.etcdRestore
+func (s *restorer) FinishRestore(ctx context.Context) error {
+	r := s.restore
 	if !r.isDone {
 		if err := s.runRestore(ctx); err != nil {
 			return err
@@ -211,25 +219,25 @@ func (s *session) finishRestore(ctx context.Context) error {
 	if err := s.forgetFormer(ctx); err != nil {
 		return err
 	}
-	return s.restoreNotes().end()
+	return s.restoreNotes().End()
 }
 
 // forgetFormer deletes the Node of a control plane that has another name now, which is in the snapshot.
-func (s *session) forgetFormer(ctx context.Context) error {
-	former := s.etcdRestore.note.Former
+func (s *restorer) forgetFormer(ctx context.Context) error {
+	former := s.restore.note.Former
 	if former == "" {
 		return nil
 	}
 	if _, err := s.untilKubernetesAnswers(ctx, "etcd", startPatience); err != nil {
 		return err
 	}
-	api, err := nodeops.ReachKubernetes(ctx, s.etcdRestore.health.Talosconfig)
+	api, err := nodeops.ReachKubernetes(ctx, s.restore.health.Talosconfig)
 	if err == nil {
 		defer api.Close()
 		err = api.DeleteNode(ctx, former)
 	}
 	if err != nil {
-		return fmt.Errorf("etcd is restored, and the Node %s, which is %s now, is not deleted (%w): run `em-infra up` again", former, s.etcdRestore.note.On, err)
+		return fmt.Errorf("etcd is restored, and the Node %s, which is %s now, is not deleted (%w): run `em-infra up` again", former, s.restore.note.On, err)
 	}
 	s.tellRestore("%s is no longer a Node of the cluster", former)
 	return nil
@@ -237,8 +245,8 @@ func (s *session) forgetFormer(ctx context.Context) error {
 
 // keepJoining has control planes that the engine switches on join the restored etcd, which they are waited for to do. It returns what
 // ends that.
-func (s *session) keepJoining(ctx context.Context) (end func()) {
-	if s.etcdRestore == nil || !s.etcdRestore.isDone {
+func (s *restorer) keepJoining(ctx context.Context) (end func()) {
+	if s.restore == nil || !s.restore.isDone {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -251,25 +259,25 @@ func (s *session) keepJoining(ctx context.Context) (end func()) {
 }
 
 // restored returns the restore of the run; nil if there was none.
-func (s *session) restored() *EtcdRestored {
-	if s.etcdRestore == nil {
+func (s *restorer) restored() *EtcdRestored {
+	if s.restore == nil {
 		return nil
 	}
-	return &EtcdRestored{Snapshot: s.etcdRestore.snapshot, On: s.etcdRestore.note.On, Away: s.etcdRestore.away}
+	return &EtcdRestored{Snapshot: s.restore.snapshot, On: s.restore.note.On, Away: s.restore.away}
 }
 
 // restoring returns the control planes that may be configured although no other one has the data of etcd.
-func (s *session) restoring() []string {
-	if s.etcdRestore == nil {
+func (s *restorer) restoring() []string {
+	if s.restore == nil {
 		return nil
 	}
 	return controlPlaneNames(s.inventory)
 }
 
 // closeRestore deletes the snapshot in clear.
-func (s *session) closeRestore() error {
-	if s.etcdRestore == nil || s.etcdRestore.opened == nil {
+func (s *restorer) close() error {
+	if s.restore == nil || s.restore.opened == nil {
 		return nil
 	}
-	return s.etcdRestore.opened.Close()
+	return s.restore.opened.Close()
 }

@@ -1,6 +1,10 @@
 package operator
 
-import "context"
+import (
+	"context"
+
+	"github.com/em-infra/em-infra/operator/internal/span"
+)
 
 // EtcdRestoreOptions are the options of [Operator.RestoreEtcd].
 type EtcdRestoreOptions struct {
@@ -28,6 +32,6 @@ func (o *Operator) RestoreEtcd(ctx context.Context, options EtcdRestoreOptions) 
 	if err != nil {
 		return nil, err
 	}
-	s.restoreAsked = &options
-	return s.bringUp(ctx, wholeSpan, options.Allow)
+	s.restorer.asked = &options
+	return s.bringUp(ctx, span.Whole(), options.Allow)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/span"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -20,14 +21,14 @@ func (o *Operator) PlanEtcdRestore(ctx context.Context, options EtcdRestoreOptio
 	if err != nil {
 		return options, err
 	}
-	s.restoreAsked = &options
-	s.restorePlan = &restorePlan{folder: filepath.Join(o.workspace.Snapshots(), "dry-run")}
-	defer func() { err = errors.Join(err, s.restorePlan.end()) }()
-	_, err = s.bringUp(ctx, wholeSpan, options.Allow)
+	s.restorer.asked = &options
+	s.restorer.plan = &restorePlan{folder: filepath.Join(o.workspace.Snapshots(), "dry-run")}
+	defer func() { err = errors.Join(err, s.restorer.plan.end()) }()
+	_, err = s.bringUp(ctx, span.Whole(), options.Allow)
 	if !errors.Is(err, errDryRun) {
 		return options, err
 	}
-	options.Allow = s.restorePlan.needs
+	options.Allow = s.restorer.plan.needs
 	return options, nil
 }
 
@@ -49,7 +50,7 @@ func (p *restorePlan) allow(judged judgement, given []risk.Permission) []risk.Pe
 }
 
 // keep keeps a snapshot until the end, and in no bucket.
-func (p *restorePlan) keep(ctx context.Context, s *session, of nodeops.EtcdSnapshot) (*KeptSnapshot, error) {
+func (p *restorePlan) keep(ctx context.Context, s *restorer, of nodeops.EtcdSnapshot) (*KeptSnapshot, error) {
 	aside, program := *s.inventory, s.program
 	aside.Cluster.Backups.Bucket, program.Snapshots = inventory.BucketURL{}, p.folder
 	if _, err := stacks.SnapshotStore(s.workspace.Stack, &aside, program); err != nil {

@@ -45,8 +45,8 @@ func (o *Operator) SnapshotEtcd(ctx context.Context) (*KeptSnapshot, error) {
 	return saved, err
 }
 
-// keepSnapshot implements [upCluster]. The hooks of the program know updates only, and take one before those.
-func (s *session) keepSnapshot(ctx context.Context, judged judgement) error {
+// KeepSnapshot implements [upCluster]. The hooks of the program know updates only, and take one before those.
+func (s *session) KeepSnapshot(ctx context.Context, judged judgement) error {
 	leave := judged.LostControlPlanes()
 	if len(leave) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (s *session) keepSnapshot(ctx context.Context, judged judgement) error {
 	s.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
 	saved, err := s.snapshotEtcd(ctx, "before-up")
 	if judged.Recovers != "" {
-		return s.replaceOnly(ctx, judged.Recovers, saved, err)
+		return s.restorer.replaceOnly(ctx, judged.Recovers, saved, err)
 	}
 	if err != nil || saved == nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// failed returns the error of an operation whose engine failed, with the root causes and their explanations.
-func (s *session) failed(ctx context.Context, operation string, err error) error {
+// Failed returns the error of an operation whose engine failed, with the root causes and their explanations.
+func (s *session) Failed(ctx context.Context, operation string, err error) error {
 	place := s.place
 	place.Up = flagsOf(s.consented)
 	again := strings.Trim(operation+" "+place.Stack+" "+place.Up, " ")

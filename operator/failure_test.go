@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
@@ -20,16 +21,16 @@ func TestFailedPassesARefusalOn(t *testing.T) {
 	problem := inventory.Problem{File: "cluster.yaml", Finding: strictyaml.Finding{
 		Line: 40, Path: "addons.flux", Fault: strictyaml.Fault{What: "has no age key", Do: "give one"},
 	}}
-	s.refusal.note(&inventory.Problems{problem})
-	s.failures = []progress.Failure{{Text: "what the engine made of it"}, {Text: "update failed"}}
-	err := s.failed(t.Context(), opUp, errors.New("failed to update: exit status 255"))
+	s.ProgramRefuses(&inventory.Problems{problem})
+	s.WithFailures([]progress.Failure{{Text: "what the engine made of it"}, {Text: "update failed"}})
+	err := s.Failed(t.Context(), operator.OpUp, errors.New("failed to update: exit status 255"))
 	require.EqualError(t, err, "cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched")
-	require.ErrorAs(t, err, new(*RefusedError))
+	require.ErrorAs(t, err, new(*operator.RefusedError))
 	require.ErrorAs(t, err, new(*inventory.Problems), "what it is stays known")
 	require.Empty(t, *told)
 
-	err = s.failed(t.Context(), opUp, errors.New("failed to update: exit status 255"))
-	require.ErrorAs(t, err, new(*FailedError), "the run after it is refused by nobody")
+	err = s.Failed(t.Context(), operator.OpUp, errors.New("failed to update: exit status 255"))
+	require.ErrorAs(t, err, new(*operator.FailedError), "the run after it is refused by nobody")
 }
 
 // TestAnInterruptIsNoRefusal, even if the program has refused before.
@@ -38,19 +39,19 @@ func TestAnInterruptIsNoRefusal(t *testing.T) {
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
 	s, _ := sessionWith(t, nil, true)
-	s.refusal.note(errors.New("refused"))
-	require.Equal(t, &FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Interrupted: true}, s.failed(interrupted, opUp, interrupted.Err()))
-	require.NoError(t, s.refusal.take())
+	s.ProgramRefuses(errors.New("refused"))
+	require.Equal(t, &operator.FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Interrupted: true}, s.Failed(interrupted, operator.OpUp, interrupted.Err()))
+	require.NoError(t, s.ProgramRefused())
 }
 
 // TestFailedNamesThePermissions that the run needed: the next one needs them, too.
 func TestFailedNamesThePermissions(t *testing.T) {
 	t.Parallel()
 	s, _ := sessionWith(t, nil, true)
-	s.failures = []progress.Failure{{Text: "dial tcp 192.168.20.11:50000: connect: connection refused"}}
-	s.consented = []Permission{{Flag: "allow-replace", Subject: "control-1"}, {Flag: "allow-version-skip"}}
-	failure := new(FailedError)
-	require.ErrorAs(t, s.failed(t.Context(), opUp, errors.New("failed to update: exit status 255")), &failure)
+	s.WithFailures([]progress.Failure{{Text: "dial tcp 192.168.20.11:50000: connect: connection refused"}},
+		operator.Permission{Flag: "allow-replace", Subject: "control-1"}, operator.Permission{Flag: "allow-version-skip"})
+	failure := new(operator.FailedError)
+	require.ErrorAs(t, s.Failed(t.Context(), operator.OpUp, errors.New("failed to update: exit status 255")), &failure)
 	const again = "up --stack k3s-dev --lab --allow-replace control-1 --allow-version-skip"
 	require.Equal(t, again, failure.Again)
 	require.Contains(t, failure.Causes[0].Explanations[0].Do, "then run `em-infra "+again+"` again")
@@ -61,7 +62,7 @@ func TestFailedExplains(t *testing.T) {
 	t.Parallel()
 	const lockError = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"
 	s, _ := sessionWith(t, nil, true)
-	s.failures = []progress.Failure{
+	s.WithFailures([]progress.Failure{
 		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "sdk-v2/provider2.go:572: sdk.helper_schema: received an HTTP 500 response - Reason: " + lockError + ": provider=proxmox@6.18.1"},
 		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "1 error occurred:\n\t* updating urn:pulumi:k3s-dev::em-infra::x:y:Z::k3s-dev-worker-1-vm: 1 error occurred:\n\t* received an HTTP 500 response - Reason: " + lockError},
 		{Phase: phase.Provision, Name: "k3s-dev-worker-2-vm", Text: "received an HTTP 500 response - Reason: " + strings.ReplaceAll(lockError, "102", "103")},
@@ -69,9 +70,9 @@ func TestFailedExplains(t *testing.T) {
 		{Phase: phase.Provision, Name: "k3s-dev-control-1-vm", Text: "nobody knows this"},
 		{Phase: phase.Bootstrap, Name: "k3s-dev-bootstrap", Text: "something nobody\nhas seen yet"},
 		{Text: "destroy failed"},
-	}
-	err := s.failed(t.Context(), opDestroy, errors.New("failed to destroy: exit status 255"))
-	var failure *FailedError
+	})
+	err := s.Failed(t.Context(), operator.OpDestroy, errors.New("failed to destroy: exit status 255"))
+	var failure *operator.FailedError
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, "destroy --stack k3s-dev --lab", failure.Again)
 

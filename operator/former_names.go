@@ -11,9 +11,9 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// findFormerNames sets the nodes that have another name in the state, so that the engine replaces their machines instead of creating
+// FindFormerNames sets the nodes that have another name in the state, so that the engine replaces their machines instead of creating
 // second ones. It also reads the stack's owner and VMIDs, with which the preflight recognizes our own machines.
-func (s *session) findFormerNames(ctx context.Context) error {
+func (s *session) FindFormerNames(ctx context.Context) error {
 	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return err

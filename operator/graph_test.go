@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"net/netip"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/internal/graph"
 )
 
@@ -19,5 +20,5 @@ func TestPicturedNode(t *testing.T) {
 	require.Equal(t, graph.Node{
 		Name: "gpu-1", Role: graph.GPUWorker, VMID: 110, Cores: 8, MemoryMiB: 32768, DiskGiB: 256,
 		Addresses: []netip.Addr{netip.MustParseAddr("192.168.20.31"), netip.MustParseAddr("fd00::31")}, GPUs: []string{"rtx3090"}, Health: graph.Healthy,
-	}, picturedNode(node, graph.Healthy))
+	}, operator.PicturedNode(node, graph.Healthy))
 }

@@ -57,8 +57,8 @@ func (o OtherImages) WriteText(out io.Writer) {
 	}
 }
 
-// otherImages compares the images of the nodes of a running cluster with the inventory. Before that there are no nodes to ask.
-func (s *session) otherImages(ctx context.Context) (OtherImages, error) {
+// OtherImages compares the images of the nodes of a running cluster with the inventory. Before that there are no nodes to ask.
+func (s *session) OtherImages(ctx context.Context) (OtherImages, error) {
 	found := OtherImages{Other: []status.OtherImage{}}
 	exported, err := s.state.Seen(ctx)
 	if err != nil {

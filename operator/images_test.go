@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"strings"
@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // TestAnUpgradeIsSaidOnce: the line of an assessment says more than that of the image.
 func TestAnUpgradeIsSaidOnce(t *testing.T) {
 	t.Parallel()
-	images := OtherImages{Other: []status.OtherImage{{Node: "cp-1", Talos: "v1.12.4"}, {Node: "w-1", Talos: "v1.12.4"}}, Unread: []string{"w-2: it does not answer"}}
-	assessment := Assessment{Findings: []Finding{{Kind: risk.Upgrade, Subject: "cp-1"}, {Kind: risk.Change, Subject: "w-1"}}}
+	images := operator.OtherImages{Other: []status.OtherImage{{Node: "cp-1", Talos: "v1.12.4"}, {Node: "w-1", Talos: "v1.12.4"}}, Unread: []string{"w-2: it does not answer"}}
+	assessment := operator.Assessment{Findings: []operator.Finding{{Kind: risk.Upgrade, Subject: "cp-1"}, {Kind: risk.Change, Subject: "w-1"}}}
 	var text strings.Builder
 	images.Besides(assessment).WriteText(&text)
 	require.NotContains(t, text.String(), "cp-1")

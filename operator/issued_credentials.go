@@ -13,6 +13,7 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/role"
 
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/operator/internal/machinesecrets"
 )
 
@@ -134,7 +135,7 @@ func (o *Operator) issue(ctx context.Context, name string, ttl time.Duration, ma
 func (o *Operator) KeepCredentials(issued *IssuedCredentials, file string) (string, error) {
 	if file == "" {
 		path := filepath.Join(o.workspace.Credentials, issued.Name)
-		return path, writeWhole(path, issued.Text, 0o600)
+		return path, atomicfile.WriteBeside(path, issued.Text, 0o600)
 	}
 	err := writeNew(file, issued.Text)
 	if errors.Is(err, os.ErrExist) {

@@ -13,26 +13,27 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/recovering"
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
 // judgement is the result of a preview.
 type judgement struct {
 	risk.Assessment
-	steps        []plan.Step               // of the engine
-	counts       map[apitype.OpType]int    // of the resources, by operation
-	fingerprint  string                    // of the plan
-	byHand       bool                      // something was changed that the engine does not see
-	unconfigured []state.ConfiguredMachine // machines in maintenance mode whose configuration the state records as applied
+	Steps        []plan.Step               // of the engine
+	Counts       map[apitype.OpType]int    // of the resources, by operation
+	Fingerprint  string                    // of the plan
+	ByHand       bool                      // something was changed that the engine does not see
+	Unconfigured []state.ConfiguredMachine // machines in maintenance mode whose configuration the state records as applied
 }
 
-// hasChanges reports whether up would change anything.
-func (j judgement) hasChanges() bool {
-	return j.byHand || len(j.unconfigured) > 0 || hasChanges(j.counts)
+// HasChanges reports whether up would change anything.
+func (j judgement) HasChanges() bool {
+	return j.ByHand || len(j.Unconfigured) > 0 || hasChanges(j.Counts)
 }
 
-// judge runs a preview of the engine, adds the changes that the engine does not see, and assesses both. With targets, only the steps
+// Judge runs a preview of the engine, adds the changes that the engine does not see, and assesses both. With targets, only the steps
 // of the targets count.
-func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error) {
+func (s *session) Judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error) {
 	options = append(options, seen.excluded()...)
 	if err := s.comparePlugins(ctx); err != nil {
 		return judgement{}, err
@@ -47,14 +48,14 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	}
 	steps := plan.Steps(events)
 	seen.mark(steps)
-	steps, changes = plan.Within(targets, steps), counted(targets, events, changes)
-	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images, Unread: s.unread.names(), Restore: s.etcdRestore.risk()})
+	steps, changes = plan.Within(targets, steps), span.Counted(targets, events, changes)
+	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.Running.Images, Unread: s.unread.names(), Restore: s.restorer.restore.risk()})
 	if s.inventory != nil {
-		judgeVersions(&assessment, s.inventory, seen.running.nodes)
+		judgeVersions(&assessment, s.inventory, seen.Running.Nodes)
 	}
-	judged := judgement{Assessment: assessment, steps: steps, counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
+	judged := judgement{Assessment: assessment, Steps: steps, Counts: changes, ByHand: len(seen.ByHand) > 0, Unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
-	judged.fingerprint, err = plan.Fingerprint(steps, assessment.Findings)
+	judged.Fingerprint, err = plan.Fingerprint(steps, assessment.Findings)
 	return judged, err
 }
 
@@ -67,7 +68,7 @@ func assess(steps []plan.Step, cleanup *recovering.Recovery, seen risk.Seen) ris
 
 // preview runs the engine's preview and returns the number of its steps by operation, and its events.
 func (s *session) preview(ctx context.Context, options ...optpreview.Option) (changes map[apitype.OpType]int, seen []apitype.EngineEvent, err error) {
-	lost, err := s.lostISOs(ctx)
+	lost, err := s.LostISOs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,20 +81,20 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 	return result.ChangeSummary, s.recovery.WithRecoveries(seen), err
 }
 
-// weigh implements [upEngine]. It emits the assessment first, and records the permissions that the changes need.
-func (s *session) weigh(ctx context.Context, judged judgement, w work) error {
+// Weigh implements [upEngine]. It emits the assessment first, and records the permissions that the changes need.
+func (s *session) Weigh(ctx context.Context, judged judgement, w work) error {
 	s.emit(Assessed{judged.Assessment})
-	given := w.allowed
-	if s.restorePlan != nil {
-		given = s.restorePlan.allow(judged, given)
+	given := w.Allowed
+	if s.restorer.plan != nil {
+		given = s.restorer.plan.allow(judged, given)
 	}
 	if refusal := judged.Refusal(given); refusal != "" {
 		return refused(s.place.CompleteError(errors.New(refusal)))
 	}
-	if err := w.isPlanned(judged.fingerprint); err != nil {
+	if err := w.IsPlanned(judged.Fingerprint); err != nil {
 		return refused(s.place.CompleteError(err))
 	}
-	if s.restorePlan != nil {
+	if s.restorer.plan != nil {
 		return errDryRun
 	}
 	if err := s.consent.ask(ctx); err != nil {

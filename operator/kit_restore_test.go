@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"os"
@@ -28,11 +28,11 @@ func TestAnEmptyStateIsNone(t *testing.T) {
 			t.Parallel()
 			s, _ := sessionWith(t, nil, false)
 			root := t.TempDir()
-			s.state.State = engine.State{Project: "em-infra", Stack: "k3s-dev", Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + root}}
+			s.State().State = engine.State{Project: "em-infra", Stack: "k3s-dev", Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + root}}
 			file := filepath.Join(root, ".pulumi", "stacks", "em-infra", "k3s-dev.json")
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 			require.NoError(t, os.WriteFile(file, []byte(`{"version":3,"checkpoint":{"stack":"organization/em-infra/k3s-dev"`+test.latest+`}}`), 0o600))
-			empty, err := s.hasEmptyState(t.Context())
+			empty, err := s.HasEmptyState(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, test.empty, empty)
 		})

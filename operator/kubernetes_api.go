@@ -12,9 +12,6 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// inCluster matches every resource of the Kubernetes provider, but not the provider itself.
-const inCluster = "urn:pulumi:**$kubernetes:**"
-
 func isInCluster(one apitype.ResourceV3) bool { return one.Type.Package() == "kubernetes" }
 
 // apiPatience is the time limit for one answer of the Kubernetes API.
@@ -36,10 +33,10 @@ const (
 	returnInterval = 2 * time.Second
 )
 
-// awaitKubernetes waits until the Kubernetes API answers again.
-func (s *session) awaitKubernetes(ctx context.Context) error {
+// AwaitKubernetes waits until the Kubernetes API answers again.
+func (s *session) AwaitKubernetes(ctx context.Context) error {
 	limit := returnPatience
-	if s.etcdRestore != nil {
+	if s.restorer.restores() {
 		limit = startPatience
 	}
 	why, err := s.untilKubernetesAnswers(ctx, phase.Addons.String(), limit)

@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
+	"github.com/em-infra/em-infra/operator/internal/span"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -43,16 +44,16 @@ func (o UpOptions) checkWhole() error {
 	return nil
 }
 
-// lostISOs implements [upHost]: a layer has no templates.
-func (layerRun) lostISOs(context.Context) ([]string, error) { return nil, nil }
+// LostISOs implements [upHost]: a layer has no templates.
+func (layerRun) LostISOs(context.Context) ([]string, error) { return nil, nil }
 
-// prepareState implements [upState].
-func (l layerRun) prepareState(ctx context.Context, seen outOfBand, _ judgement) error {
+// PrepareState implements [upState].
+func (l layerRun) PrepareState(ctx context.Context, seen outOfBand, _ judgement) error {
 	return seen.note(ctx, l.state)
 }
 
-// findOutOfBand implements [upCluster].
-func (l layerRun) findOutOfBand(ctx context.Context) (outOfBand, error) {
+// FindOutOfBand implements [upCluster].
+func (l layerRun) FindOutOfBand(ctx context.Context) (outOfBand, error) {
 	if !l.refresh {
 		return outOfBand{}, nil
 	}
@@ -63,28 +64,28 @@ func (l layerRun) findOutOfBand(ctx context.Context) (outOfBand, error) {
 	return l.layer.findByHand(ctx, l.host, exported.Deployment), ctx.Err()
 }
 
-// otherImages implements [previewNodes].
-func (layerRun) otherImages(context.Context) (OtherImages, error) { return OtherImages{}, nil }
+// OtherImages implements [previewNodes].
+func (layerRun) OtherImages(context.Context) (OtherImages, error) { return OtherImages{}, nil }
 
-// checkEtcd implements [upCluster].
-func (layerRun) checkEtcd(context.Context) error { return nil }
+// CheckEtcd implements [upCluster].
+func (layerRun) CheckEtcd(context.Context) error { return nil }
 
-// nextToReplace implements [upCluster]. No assessment of a layer has control planes that are replaced alone.
-func (layerRun) nextToReplace(context.Context, []string) (string, error) {
+// NextToReplace implements [upCluster]. No assessment of a layer has control planes that are replaced alone.
+func (layerRun) NextToReplace(context.Context, []string) (string, error) {
 	return "", errors.New("a layer has no control planes")
 }
 
-// keepSnapshot implements [upCluster].
-func (layerRun) keepSnapshot(context.Context, judgement) error { return nil }
+// KeepSnapshot implements [upCluster].
+func (layerRun) KeepSnapshot(context.Context, judgement) error { return nil }
 
-// awaitKubernetes implements [upCluster].
-func (layerRun) awaitKubernetes(context.Context) error { return nil }
+// AwaitKubernetes implements [upCluster].
+func (layerRun) AwaitKubernetes(context.Context) error { return nil }
 
-// salvageCredentials implements [upCluster].
-func (layerRun) salvageCredentials(context.Context) error { return nil }
+// SalvageCredentials implements [upCluster].
+func (layerRun) SalvageCredentials(context.Context) error { return nil }
 
-// conclude implements [upCluster].
-func (l layerRun) conclude(ctx context.Context) (*UpResult, error) {
+// Conclude implements [upCluster].
+func (l layerRun) Conclude(ctx context.Context) (*UpResult, error) {
 	report, err := l.status(ctx)
 	if err != nil {
 		return nil, err
@@ -95,14 +96,14 @@ func (l layerRun) conclude(ctx context.Context) (*UpResult, error) {
 	return &UpResult{Last: phase.Verify, Kind: l.layer.Kind(), Report: report.StatusReport}, nil
 }
 
-// prepareRestore implements [upRestore].
-func (layerRun) prepareRestore(context.Context, span) error { return nil }
+// PrepareRestore implements [upRestore].
+func (layerRun) PrepareRestore(context.Context, span.Span) error { return nil }
 
-// beginRestore implements [upRestore].
-func (layerRun) beginRestore(context.Context) (bool, error) { return false, nil }
+// BeginRestore implements [upRestore].
+func (layerRun) BeginRestore(context.Context) (bool, error) { return false, nil }
 
-// finishRestore implements [upRestore].
-func (layerRun) finishRestore(context.Context) error { return nil }
+// FinishRestore implements [upRestore].
+func (layerRun) FinishRestore(context.Context) error { return nil }
 
 // status returns the status of a layer: its state, and whether its hosts answer.
 func (l layerRun) status(ctx context.Context) (*Status, error) {

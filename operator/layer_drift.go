@@ -15,7 +15,7 @@ func (l layerRun) drift(ctx context.Context) (drift.Report, error) {
 		report.Unread = append(report.Unread, err.Error())
 		return report, nil
 	}
-	seen, err := l.findOutOfBand(ctx)
+	seen, err := l.FindOutOfBand(ctx)
 	if err != nil {
 		return report, err
 	}

@@ -27,7 +27,7 @@ func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deploym
 	var seen outOfBand
 	for _, pool := range h.File.Pools {
 		if err := seen.askForPool(ctx, host, deployment, pool.Name); err != nil {
-			seen.unread = append(seen.unread, fmt.Sprintf("the pool %s: %v", pool.Name, err))
+			seen.Unread = append(seen.Unread, fmt.Sprintf("the pool %s: %v", pool.Name, err))
 		}
 	}
 	return seen

@@ -7,9 +7,9 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// lostISOs returns the Commands whose ISO was deleted on the host. The engine's refresh does not detect that, so the Commands are
+// LostISOs returns the Commands whose ISO was deleted on the host. The engine's refresh does not detect that, so the Commands are
 // passed to the engine as replacements. It reads nothing if the session does not refresh.
-func (s *session) lostISOs(ctx context.Context) (urns []string, err error) {
+func (s *session) LostISOs(ctx context.Context) (urns []string, err error) {
 	if !s.refresh {
 		return nil, nil
 	}

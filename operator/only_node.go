@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
 // chooseNodes takes the canary and the only node of the options. It refuses names that are no nodes.
@@ -49,24 +49,12 @@ func (s *session) narrowToNode(ctx context.Context, node string) (targets []stri
 			continue
 		}
 		urn := resource.URN(event.ResourcePreEvent.Metadata.URN)
-		if ownerOf(urn.Name(), owners) == wanted || phase.Of(urn) == phase.Generate && ownerOf(urn.Name(), owners) == "" {
+		if span.OwnerOf(urn.Name(), owners) == wanted || phase.Of(urn) == phase.Generate && span.OwnerOf(urn.Name(), owners) == "" {
 			targets = append(targets, string(urn))
 		}
 	}
 	slices.Sort(targets)
 	return slices.Compact(targets), nil
-}
-
-// ownerOf returns the node that a resource belongs to by its name; empty for none. The name of a node can be the beginning of
-// another one's.
-func ownerOf(name string, nodes []string) string {
-	owner := ""
-	for _, node := range nodes {
-		if (name == node || strings.HasPrefix(name, node+"-")) && len(node) > len(owner) {
-			owner = node
-		}
-	}
-	return owner
 }
 
 func nodeNames(inv *inventory.Inventory) []string {

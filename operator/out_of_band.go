@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/span"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -18,10 +19,10 @@ import (
 // outOfBand contains changes that the engine and its refresh do not detect: providers read no machine configurations and only parts
 // of a machine, and resources in the cluster cannot be read while its API does not answer.
 type outOfBand struct {
-	byHand   []byHand
-	unread   []string // what could not be read, one clause each
-	noAnswer string   // why the Kubernetes API does not answer; empty if it does
-	running  running  // the versions of the nodes that answered
+	ByHand   []byHand
+	Unread   []string // what could not be read, one clause each
+	NoAnswer string   // why the Kubernetes API does not answer; empty if it does
+	Running  running  // the versions of the nodes that answered
 }
 
 // byHand is a change that the providers do not detect.
@@ -32,9 +33,9 @@ type byHand struct {
 	have    map[string]any // the host's values of a machine, or [drift.Undone] for a missing pool
 }
 
-// findOutOfBand compares the host, the nodes and the Kubernetes API of an existing cluster with the state, concurrently. It does
+// FindOutOfBand compares the host, the nodes and the Kubernetes API of an existing cluster with the state, concurrently. It does
 // nothing if the session does not refresh.
-func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
+func (s *session) FindOutOfBand(ctx context.Context) (outOfBand, error) {
 	if !s.refresh {
 		return outOfBand{}, nil
 	}
@@ -64,13 +65,13 @@ func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 	}
 	all.Wait()
 	return outOfBand{
-		byHand: append(host.byHand, nodes.byHand...), unread: append(host.unread, nodes.unread...), noAnswer: noAnswer, running: nodes.running,
+		ByHand: append(host.ByHand, nodes.ByHand...), Unread: append(host.Unread, nodes.Unread...), NoAnswer: noAnswer, Running: nodes.Running,
 	}, ctx.Err()
 }
 
 // mark adds the changes by hand to the steps of a preview.
 func (l outOfBand) mark(steps []plan.Step) {
-	for _, changed := range l.byHand {
+	for _, changed := range l.ByHand {
 		for i := range steps {
 			switch {
 			case steps[i].URN != changed.urn:
@@ -85,30 +86,30 @@ func (l outOfBand) mark(steps []plan.Step) {
 
 // unasked returns a sentence for everything that was not compared.
 func (l outOfBand) unasked() []string {
-	if l.noAnswer == "" {
-		return l.unread
+	if l.NoAnswer == "" {
+		return l.Unread
 	}
-	return append(l.unread, "what is in the cluster: "+l.noAnswer)
+	return append(l.Unread, "what is in the cluster: "+l.NoAnswer)
 }
 
 // excluded returns the options that exclude the resources in the cluster from a preview if its API does not answer.
 func (l outOfBand) excluded() []optpreview.Option {
-	if l.noAnswer == "" {
+	if l.NoAnswer == "" {
 		return nil
 	}
-	return []optpreview.Option{optpreview.Exclude([]string{inCluster})}
+	return []optpreview.Option{optpreview.Exclude([]string{span.InCluster})}
 }
 
 // note writes the changes by hand into the state, so that the engine reverts them node by node like any other change.
 func (l outOfBand) note(ctx context.Context, state *stackstate.State) error {
-	if len(l.byHand) == 0 {
+	if len(l.ByHand) == 0 {
 		return nil
 	}
 	exported, err := state.Fresh(ctx)
 	if err != nil {
 		return err
 	}
-	for _, changed := range l.byHand {
+	for _, changed := range l.ByHand {
 		if changed.have != nil {
 			drift.NoteMachine(&exported.Deployment, changed.urn, changed.have)
 			continue

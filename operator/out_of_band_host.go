@@ -16,7 +16,7 @@ import (
 // askHost compares what the provider does not read of the machines, and checks whether their pool exists.
 func (l *outOfBand) askHost(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, pool string) {
 	if err := errors.Join(l.askForMachines(ctx, host, state.Machines(deployment)), l.askForPool(ctx, host, deployment, pool)); err != nil {
-		l.unread = append(l.unread, fmt.Sprintf("the host, about what its provider does not read: %v", err))
+		l.Unread = append(l.Unread, fmt.Sprintf("the host, about what its provider does not read: %v", err))
 	}
 }
 
@@ -39,7 +39,7 @@ func (l *outOfBand) askForMachines(ctx context.Context, host pve.Connection, mac
 			return err
 		}
 		if have := drift.Overlooked(machine, guests[at], config); len(have) > 0 {
-			l.byHand = append(l.byHand, byHand{urn: machine.URN, have: have})
+			l.ByHand = append(l.ByHand, byHand{urn: machine.URN, have: have})
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func (l *outOfBand) askForPool(ctx context.Context, host pve.Connection, deploym
 	}
 	there, err := host.HasPool(ctx, pool)
 	if err == nil && !there {
-		l.byHand = append(l.byHand, byHand{urn: maker, have: drift.Undone()})
+		l.ByHand = append(l.ByHand, byHand{urn: maker, have: drift.Undone()})
 	}
 	return err
 }

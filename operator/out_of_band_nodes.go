@@ -39,15 +39,15 @@ func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applie
 	}
 	all.Wait()
 	for i, node := range sources.Inventory.Nodes {
-		l.running.add(node.Name, seen[i])
+		l.Running.Add(node.Name, seen[i])
 	}
-	l.byHand = slices.DeleteFunc(found, func(b byHand) bool { return len(b.paths) == 0 })
+	l.ByHand = slices.DeleteFunc(found, func(b byHand) bool { return len(b.paths) == 0 })
 	for i, node := range sources.Inventory.Nodes {
 		if member, isMember := members[node.Address.String()]; isMember && seen[i].Talos != "" {
-			l.byHand = append(l.byHand, otherRelease(member, seen[i])...)
+			l.ByHand = append(l.ByHand, otherRelease(member, seen[i])...)
 		}
 	}
-	l.unread = slices.DeleteFunc(unread, func(sentence string) bool { return sentence == "" })
+	l.Unread = slices.DeleteFunc(unread, func(sentence string) bool { return sentence == "" })
 }
 
 // otherRelease returns the change of a node whose release is not the one that the state has: somebody upgraded it or took an upgrade

@@ -10,15 +10,15 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/review"
 )
 
-// isPlanned refuses a plan that is not the one to be carried out.
-func (w work) isPlanned(fingerprint string) error {
+// IsPlanned refuses a plan that is not the one to be carried out.
+func (w work) IsPlanned(fingerprint string) error {
 	switch {
-	case w.plan == "" || w.plan == fingerprint:
+	case w.Plan == "" || w.Plan == fingerprint:
 		return nil
-	case w.again:
-		return fmt.Errorf("the plan %s is carried out; what is in the cluster is no part of it, because the Kubernetes API did not answer then: look at `em-infra preview`, then run `em-infra up` again with the fingerprint that it shows", w.plan)
+	case w.Again:
+		return fmt.Errorf("the plan %s is carried out; what is in the cluster is no part of it, because the Kubernetes API did not answer then: look at `em-infra preview`, then run `em-infra up` again with the fingerprint that it shows", w.Plan)
 	default:
-		return fmt.Errorf("the plan is %s by now, and not %s: nothing was touched; look at `em-infra preview` again, then give --plan the fingerprint that it shows", fingerprint, w.plan)
+		return fmt.Errorf("the plan is %s by now, and not %s: nothing was touched; look at `em-infra preview` again, then give --plan the fingerprint that it shows", fingerprint, w.Plan)
 	}
 }
 

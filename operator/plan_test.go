@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"bytes"
@@ -10,9 +10,13 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
+
+const urnVM = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$em-infra:index:TalosNode$proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-worker-1-vm"
 
 const reviewed, other = "0123456789abcdef", "fedcba9876543210"
 
@@ -20,16 +24,16 @@ const reviewed, other = "0123456789abcdef", "fedcba9876543210"
 func TestOnlyThePlanThatWasReviewedIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		work work
+		work operator.Work
 		err  string
 	}{
-		{work{}, ""},
-		{work{again: true}, ""},
-		{work{plan: other}, ""},
-		{work{plan: reviewed}, "the plan is fedcba9876543210 by now, and not 0123456789abcdef: nothing was touched; look at `em-infra preview` again, then give --plan the fingerprint that it shows"},
-		{work{plan: reviewed, again: true}, "the plan 0123456789abcdef is carried out; what is in the cluster is no part of it, because the Kubernetes API did not answer then: look at `em-infra preview`, then run `em-infra up` again with the fingerprint that it shows"},
+		{operator.Work{}, ""},
+		{operator.Work{Again: true}, ""},
+		{operator.Work{Plan: other}, ""},
+		{operator.Work{Plan: reviewed}, "the plan is fedcba9876543210 by now, and not 0123456789abcdef: nothing was touched; look at `em-infra preview` again, then give --plan the fingerprint that it shows"},
+		{operator.Work{Plan: reviewed, Again: true}, "the plan 0123456789abcdef is carried out; what is in the cluster is no part of it, because the Kubernetes API did not answer then: look at `em-infra preview`, then run `em-infra up` again with the fingerprint that it shows"},
 	} {
-		if err := test.work.isPlanned(other); test.err != "" {
+		if err := test.work.IsPlanned(other); test.err != "" {
 			require.EqualError(t, err, test.err)
 		} else {
 			require.NoError(t, err)
@@ -41,9 +45,9 @@ func TestOnlyThePlanThatWasReviewedIsCarriedOut(t *testing.T) {
 func TestAPlanIsComparedBeforeAnythingIsTouched(t *testing.T) {
 	t.Parallel()
 	p := &parts{noState: true}
-	require.NoError(t, p.order().bringUp(t.Context(), span{last: wholeSpan.last, plan: reviewed}, nil))
+	require.NoError(t, p.order().BringUp(t.Context(), span.Span{Last: span.Whole().Last, Plan: reviewed}, nil))
 	require.Equal(t, whole, p.steps)
-	require.Equal(t, reviewed, p.weighed.plan)
+	require.Equal(t, reviewed, p.weighed.Plan)
 }
 
 // TestThePreviewAsAComment: it contains the command that carries out the plan, and no secret.
@@ -51,17 +55,15 @@ func TestThePreviewAsAComment(t *testing.T) {
 	t.Parallel()
 	const secret = "swordfish_*1"
 	says := "the patch with " + secret + "42 differs"
-	p := Preview{
+	p := operator.Commented(operator.Preview{
 		Assessment: risk.Assessment{Findings: []risk.Finding{
-			{Kind: risk.Replace, Subject: "cp-1", What: []string{says}, Needs: []Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}},
-			{Kind: risk.Delete, Subject: "w-1", Needs: []Permission{{Flag: risk.FlagDelete, Subject: "w-1"}}},
+			{Kind: risk.Replace, Subject: "cp-1", What: []string{says}, Needs: []operator.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}},
+			{Kind: risk.Delete, Subject: "w-1", Needs: []operator.Permission{{Flag: risk.FlagDelete, Subject: "w-1"}}},
 		}},
-		Changes: map[apitype.OpType]int{apitype.OpReplace: 1}, Refusal: says, Fingerprint: reviewed, Host: Checks{{Result: preflight.Warn, Sentence: says}},
-		Images:  OtherImages{Unread: []string{says}},
-		steps:   []plan.Step{{Op: apitype.OpReplace, URN: urnVM, Changed: []string{says}}},
-		allowed: []Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}},
-		stack:   "k3s-dev", place: remedy.Place{Stack: "--stack k3s-dev --inventory mine"}, hide: artifacts.NewRedactor([]string{secret}),
-	}
+		Changes: map[apitype.OpType]int{apitype.OpReplace: 1}, Refusal: says, Fingerprint: reviewed, Host: operator.Checks{{Result: preflight.Warn, Sentence: says}},
+		Images: operator.OtherImages{Unread: []string{says}},
+	}, []plan.Step{{Op: apitype.OpReplace, URN: urnVM, Changed: []string{says}}}, []operator.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}},
+		"k3s-dev", remedy.Place{Stack: "--stack k3s-dev --inventory mine"}, artifacts.NewRedactor([]string{secret}))
 	var comment bytes.Buffer
 	require.NoError(t, p.WriteMarkdown(&comment))
 	require.NotContains(t, comment.String(), "swordfish")

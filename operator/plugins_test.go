@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -33,7 +34,7 @@ func TestOtherPluginsAreNamed(t *testing.T) {
 			deployment := apitype.DeploymentV3{Resources: []apitype.ResourceV3{{
 				URN: "urn:pulumi:k3s-dev::em-infra::pulumi:pulumi:Stack::em-infra-k3s-dev", Type: resource.RootStackType, Outputs: outputs,
 			}}}
-			others, err := otherPlugins(deployment, map[string]string{"proxmoxve": tc.now})
+			others, err := operator.PluginsOfOtherBuilds(deployment, map[string]string{"proxmoxve": tc.now})
 			require.NoError(t, err)
 			require.Equal(t, tc.want, others)
 		})

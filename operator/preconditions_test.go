@@ -1,14 +1,16 @@
-package operator
+package operator_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -16,12 +18,12 @@ import (
 func TestTheTokenMayBeElsewhere(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "Pulumi.home.yaml"), []byte("config: {}\n"), 0o600))
-	o := &Operator{workspace: &workspace.Workspace{Stack: "home", Root: folder, Dir: folder, Inventory: folder}}
+	o := operator.In(operator.Options{}, &workspace.Workspace{Stack: "home", Root: folder, Dir: folder, Inventory: folder}, nil, time.Now)
 	t.Chdir(folder)
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "made up")
 	t.Setenv(stacks.TokenVariable, "")
 	const missing = "Pulumi.home.yaml holds no Proxmox API token: run `pulumi config set --stack home --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without"
-	require.EqualError(t, o.checkSecrets(t.Context()), missing)
+	require.EqualError(t, o.CheckSecrets(t.Context()), missing)
 
 	key := sopstest.NewKey(t)
 	write := func(plain string) {
@@ -30,16 +32,16 @@ func TestTheTokenMayBeElsewhere(t *testing.T) {
 	}
 	write("proxmox: {apiToken: \"\"}\n")
 	t.Setenv("SOPS_AGE_KEY", key.String())
-	require.EqualError(t, o.checkSecrets(t.Context()), missing, "an empty value is none")
+	require.EqualError(t, o.CheckSecrets(t.Context()), missing, "an empty value is none")
 	write("proxmox: {apiToken: \"em-infra@pve!home=made-up\"}\n")
-	require.NoError(t, o.checkSecrets(t.Context()))
-	token, place, err := o.proxmoxToken(t.Context(), "")
+	require.NoError(t, o.CheckSecrets(t.Context()))
+	token, place, err := o.ProxmoxToken(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "em-infra@pve!home=made-up", token)
 	require.Equal(t, stacks.TokenInSecrets, place)
 
 	t.Setenv("SOPS_AGE_KEY", sopstest.NewKey(t).String())
-	require.ErrorContains(t, o.checkSecrets(t.Context()), "secrets.sops.yaml")
+	require.ErrorContains(t, o.CheckSecrets(t.Context()), "secrets.sops.yaml")
 	t.Setenv(stacks.TokenVariable, "em-infra@pve!ci=made-up")
-	require.NoError(t, o.checkSecrets(t.Context()), "the file is not read")
+	require.NoError(t, o.CheckSecrets(t.Context()), "the file is not read")
 }

@@ -22,17 +22,17 @@ func (o *Operator) Preflight(ctx context.Context) (Checks, error) {
 
 // preflight checks the session's host, and the bucket with the state.
 func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
-	if err := s.findFormerNames(ctx); err != nil {
+	if err := s.FindFormerNames(ctx); err != nil {
 		return nil, err
 	}
 	probed := s.probeState(ctx)
-	host, err := s.examineHost(ctx)
+	host, err := s.ExamineHost(ctx)
 	state, probeErr := probed()
 	return append(state, host...), errors.Join(err, probeErr)
 }
 
-// examineHost implements [previewHost].
-func (s *session) examineHost(ctx context.Context) (preflight.Report, error) {
+// ExamineHost implements [previewHost].
+func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 	if s.layer != nil {
 		return s.layer.examine(ctx, s.host)
 	}
@@ -55,9 +55,9 @@ func factoryURL(text string) (*url.URL, error) {
 	return factory, nil
 }
 
-// checkHost runs the preflight before anything is changed. It emits the checks and refuses if any failed. Warnings are left to the
+// CheckHost runs the preflight before anything is changed. It emits the checks and refuses if any failed. Warnings are left to the
 // consent that follows or was given beforehand.
-func (s *session) checkHost(ctx context.Context) error {
+func (s *session) CheckHost(ctx context.Context) error {
 	started := s.clock.Now()
 	report, err := s.preflight(ctx)
 	if err != nil {

@@ -69,11 +69,11 @@ func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	run := previewRun{recovery: s.recovery, host: s, engine: s, nodes: s, place: s.place, tell: s.emit}
+	run := previewRun{Recovery: s.recovery, Host: s, Engine: s, Nodes: s, Place: s.place, Tell: s.emit}
 	if s.layer != nil {
-		run.nodes = layerRun{s}
+		run.Nodes = layerRun{s}
 	}
-	found, err := run.run(ctx, options)
+	found, err := run.Run(ctx, options)
 	if err != nil {
 		return nil, err
 	}

@@ -15,21 +15,21 @@ import (
 
 // previewRun is the order of steps of a preview.
 type previewRun struct {
-	recovery previewRecovery
-	host     previewHost
-	engine   previewEngine
-	nodes    previewNodes
+	Recovery previewRecovery
+	Host     previewHost
+	Engine   previewEngine
+	Nodes    previewNodes
 
-	place remedy.Place
-	tell  func(Event)
+	Place remedy.Place
+	Tell  func(Event)
 }
 
 // previewHost is the access of a preview to Proxmox VE. It changes nothing there.
 type previewHost interface {
-	// findFormerNames reads from the state which machines are ours.
-	findFormerNames(ctx context.Context) error
-	// examineHost checks whether the host can run what the inventory describes.
-	examineHost(ctx context.Context) (preflight.Report, error)
+	// FindFormerNames reads from the state which machines are ours.
+	FindFormerNames(ctx context.Context) error
+	// ExamineHost checks whether the host can run what the inventory describes.
+	ExamineHost(ctx context.Context) (preflight.Report, error)
 }
 
 // previewRecovery finds the leftovers of killed runs.
@@ -40,16 +40,16 @@ type previewRecovery interface {
 
 // previewEngine is the access of a preview to the engine.
 type previewEngine interface {
-	// judge runs a preview and assesses its changes.
-	judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error)
+	// Judge runs a preview and assesses its changes.
+	Judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error)
 }
 
 // previewNodes is the access of a preview to the nodes.
 type previewNodes interface {
-	// findOutOfBand finds changes that the engine does not see.
-	findOutOfBand(ctx context.Context) (outOfBand, error)
-	// otherImages returns the nodes that run another image than the inventory's.
-	otherImages(ctx context.Context) (OtherImages, error)
+	// FindOutOfBand finds changes that the engine does not see.
+	FindOutOfBand(ctx context.Context) (outOfBand, error)
+	// OtherImages returns the nodes that run another image than the inventory's.
+	OtherImages(ctx context.Context) (OtherImages, error)
 }
 
 var (
@@ -58,10 +58,10 @@ var (
 	_ previewNodes  = (*session)(nil)
 )
 
-// run checks the host while the engine previews: both take seconds. If the host's checks fail, their refusal takes precedence over
+// Run checks the host while the engine previews: both take seconds. If the host's checks fail, their refusal takes precedence over
 // an error of the engine.
-func (r previewRun) run(ctx context.Context, options PreviewOptions) (*Preview, error) {
-	if err := r.host.findFormerNames(ctx); err != nil {
+func (r previewRun) Run(ctx context.Context, options PreviewOptions) (*Preview, error) {
+	if err := r.Host.FindFormerNames(ctx); err != nil {
 		return nil, err
 	}
 	host := r.beside(ctx)
@@ -70,15 +70,15 @@ func (r previewRun) run(ctx context.Context, options PreviewOptions) (*Preview, 
 	refusal := hostRefusal(report)
 	switch {
 	case err != nil && refusal != "":
-		r.tell(HostChecked{Checks: report.Unsound().At(r.place)})
+		r.Tell(HostChecked{Checks: report.Unsound().At(r.Place)})
 		return nil, refused(errors.New(refusal))
 	case err != nil || unasked != nil:
 		return nil, cmp.Or(err, unasked)
 	}
 	return &Preview{
-		Assessment: judged.Assessment, Changes: judged.counts, Host: report.Unsound().At(r.place), Images: images,
-		Refusal: strings.Trim(judged.Refusal(options.Allow)+"\n"+refusal, "\n"), changes: judged.hasChanges(),
-		Fingerprint: judged.fingerprint, steps: judged.steps,
+		Assessment: judged.Assessment, Changes: judged.Counts, Host: report.Unsound().At(r.Place), Images: images,
+		Refusal: strings.Trim(judged.Refusal(options.Allow)+"\n"+refusal, "\n"), changes: judged.HasChanges(),
+		Fingerprint: judged.Fingerprint, steps: judged.Steps,
 	}, nil
 }
 
@@ -90,7 +90,7 @@ func (r previewRun) beside(ctx context.Context) func() (preflight.Report, error)
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		report, err := r.host.examineHost(ctx)
+		report, err := r.Host.ExamineHost(ctx)
 		answers <- answer{report, err}
 	}()
 	return sync.OnceValues(func() (preflight.Report, error) {
@@ -101,17 +101,17 @@ func (r previewRun) beside(ctx context.Context) func() (preflight.Report, error)
 
 // think determines what up would do, from the state and the nodes.
 func (r previewRun) think(ctx context.Context, options PreviewOptions) (judged judgement, others OtherImages, err error) {
-	if err := r.recovery.Foresee(ctx); err != nil {
+	if err := r.Recovery.Foresee(ctx); err != nil {
 		return judged, others, err
 	}
-	seen, err := r.nodes.findOutOfBand(ctx)
+	seen, err := r.Nodes.FindOutOfBand(ctx)
 	if err != nil {
 		return judged, others, err
 	}
-	if judged, err = r.engine.judge(ctx, seen, nil, options.ofEngine()...); err != nil {
+	if judged, err = r.Engine.Judge(ctx, seen, nil, options.ofEngine()...); err != nil {
 		return judged, others, err
 	}
-	others, err = r.nodes.otherImages(ctx)
+	others, err = r.Nodes.OtherImages(ctx)
 	return judged, others, err
 }
 

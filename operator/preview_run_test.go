@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
@@ -20,7 +21,7 @@ import (
 type previewParts struct {
 	failing  string
 	checks   preflight.Report
-	judged   judgement
+	judged   operator.Judgement
 	examined error
 
 	asked sync.Mutex
@@ -41,11 +42,11 @@ func (p *previewParts) step(name string) error {
 	return nil
 }
 
-func (p *previewParts) findFormerNames(context.Context) error { return p.step("former names") }
+func (p *previewParts) FindFormerNames(context.Context) error { return p.step("former names") }
 func (p *previewParts) Foresee(context.Context) error         { return p.step("foresee recovery") }
 
-// examineHost answers after the engine has started its preview, if a test sets thinks.
-func (p *previewParts) examineHost(context.Context) (preflight.Report, error) {
+// ExamineHost answers after the engine has started its preview, if a test sets thinks.
+func (p *previewParts) ExamineHost(context.Context) (preflight.Report, error) {
 	if p.thinks != nil {
 		<-p.thinks
 	}
@@ -53,23 +54,23 @@ func (p *previewParts) examineHost(context.Context) (preflight.Report, error) {
 	return p.checks, p.examined
 }
 
-func (p *previewParts) findOutOfBand(context.Context) (outOfBand, error) {
-	return outOfBand{}, p.step("find changes by hand")
+func (p *previewParts) FindOutOfBand(context.Context) (operator.OutOfBand, error) {
+	return operator.OutOfBand{}, p.step("find changes by hand")
 }
 
-func (p *previewParts) judge(_ context.Context, _ outOfBand, targets []string, options ...optpreview.Option) (judgement, error) {
+func (p *previewParts) Judge(_ context.Context, _ operator.OutOfBand, targets []string, options ...optpreview.Option) (operator.Judgement, error) {
 	if p.thinks != nil {
 		close(p.thinks)
 	}
 	return p.judged, p.step(fmt.Sprintf("judge %v with %d options", targets, len(options)))
 }
 
-func (p *previewParts) otherImages(context.Context) (OtherImages, error) {
-	return OtherImages{Unread: []string{"cp-1"}}, p.step("other images")
+func (p *previewParts) OtherImages(context.Context) (operator.OtherImages, error) {
+	return operator.OtherImages{Unread: []string{"cp-1"}}, p.step("other images")
 }
 
-func (p *previewParts) order() previewRun {
-	return previewRun{recovery: p, host: p, engine: p, nodes: p, place: remedy.Place{Stack: "--stack k3s-dev"}, tell: p.told.Handle}
+func (p *previewParts) order() operator.PreviewRun {
+	return operator.PreviewRun{Recovery: p, Host: p, Engine: p, Nodes: p, Place: remedy.Place{Stack: "--stack k3s-dev"}, Tell: p.told.Handle}
 }
 
 var wholePreview = []string{"former names", "foresee recovery", "find changes by hand", "judge [] with 0 options", "other images"}
@@ -77,17 +78,17 @@ var wholePreview = []string{"former names", "foresee recovery", "find changes by
 // TestTheOrderOfAPreview: the host is examined once, while the engine previews.
 func TestTheOrderOfAPreview(t *testing.T) {
 	t.Parallel()
-	p := &previewParts{judged: judgement{counts: map[apitype.OpType]int{apitype.OpCreate: 1}}, thinks: make(chan struct{})}
-	preview, err := p.order().run(t.Context(), PreviewOptions{})
+	p := &previewParts{judged: operator.Judgement{Counts: map[apitype.OpType]int{apitype.OpCreate: 1}}, thinks: make(chan struct{})}
+	preview, err := p.order().Run(t.Context(), operator.PreviewOptions{})
 	require.NoError(t, err)
 	require.Equal(t, wholePreview, p.steps)
 	require.Equal(t, 1, p.hosts)
-	require.Equal(t, OtherImages{Unread: []string{"cp-1"}}, preview.Images)
-	require.ErrorIs(t, preview.Err(), ErrChanges)
+	require.Equal(t, operator.OtherImages{Unread: []string{"cp-1"}}, preview.Images)
+	require.ErrorIs(t, preview.Err(), operator.ErrChanges)
 	require.Empty(t, p.told)
 
 	p = &previewParts{}
-	preview, err = p.order().run(t.Context(), PreviewOptions{Diff: true, ImportFile: "import.json"})
+	preview, err = p.order().Run(t.Context(), operator.PreviewOptions{Diff: true, ImportFile: "import.json"})
 	require.NoError(t, err)
 	require.Contains(t, p.steps, "judge [] with 2 options")
 	require.NoError(t, preview.Err(), "nothing would change")
@@ -98,12 +99,12 @@ func TestAPreviewEndsWithWhatFails(t *testing.T) {
 	t.Parallel()
 	for i, step := range wholePreview {
 		p := &previewParts{failing: step}
-		_, err := p.order().run(t.Context(), PreviewOptions{})
+		_, err := p.order().Run(t.Context(), operator.PreviewOptions{})
 		require.ErrorIs(t, err, errStep, step)
 		require.Equal(t, wholePreview[:i+1], p.steps, "after %q", step)
 	}
 	p := &previewParts{examined: errStep}
-	_, err := p.order().run(t.Context(), PreviewOptions{})
+	_, err := p.order().Run(t.Context(), operator.PreviewOptions{})
 	require.ErrorIs(t, err, errStep, "the host")
 	require.Equal(t, wholePreview, p.steps, "the engine thinks meanwhile")
 }
@@ -116,26 +117,26 @@ func TestAHostThatRefuses(t *testing.T) {
 		{Name: "version", Result: preflight.OK, Sentence: "Proxmox VE answers"},
 		{Name: "storage", Result: preflight.Fail, Sentence: "there is no storage tank", Remedy: "see `em-infra preflight`"},
 	}
-	unsound := Checks{{Name: "storage", Result: CheckFailure, Sentence: "there is no storage tank", Remedy: "see `em-infra preflight --stack k3s-dev`"}}
+	unsound := operator.Checks{{Name: "storage", Result: operator.CheckFailure, Sentence: "there is no storage tank", Remedy: "see `em-infra preflight --stack k3s-dev`"}}
 
 	p := &previewParts{checks: checks, failing: wholePreview[3]}
-	_, err := p.order().run(t.Context(), PreviewOptions{})
+	_, err := p.order().Run(t.Context(), operator.PreviewOptions{})
 	require.EqualError(t, err, refusal)
-	require.ErrorAs(t, err, new(*RefusedError))
-	require.Equal(t, recordedEvents{HostChecked{Checks: unsound}}, p.told)
+	require.ErrorAs(t, err, new(*operator.RefusedError))
+	require.Equal(t, recordedEvents{operator.HostChecked{Checks: unsound}}, p.told)
 
-	needed := Permission{Flag: FlagReplace, Subject: "cp-1"}
-	p = &previewParts{checks: checks, judged: judgement{Assessment: Assessment{Findings: []Finding{{Kind: risk.Replace, Subject: "cp-1", Needs: []Permission{needed}}}}}}
-	preview, err := p.order().run(t.Context(), PreviewOptions{})
+	needed := operator.Permission{Flag: operator.FlagReplace, Subject: "cp-1"}
+	p = &previewParts{checks: checks, judged: operator.Judgement{Assessment: operator.Assessment{Findings: []operator.Finding{{Kind: risk.Replace, Subject: "cp-1", Needs: []operator.Permission{needed}}}}}}
+	preview, err := p.order().Run(t.Context(), operator.PreviewOptions{})
 	require.NoError(t, err)
 	require.Equal(t, unsound, preview.Host)
 	require.Contains(t, preview.Refusal, "say --allow-replace cp-1 to go on")
 	require.Contains(t, preview.Refusal, "\n"+refusal)
-	require.ErrorAs(t, preview.Err(), new(*RefusedError))
+	require.ErrorAs(t, preview.Err(), new(*operator.RefusedError))
 	require.Empty(t, p.told, "the result has it")
 
-	preview, err = p.order().run(t.Context(), PreviewOptions{Allow: []Permission{needed}})
+	preview, err = p.order().Run(t.Context(), operator.PreviewOptions{Allow: []operator.Permission{needed}})
 	require.NoError(t, err)
 	require.Equal(t, refusal, preview.Refusal)
-	require.False(t, errors.Is(preview.Err(), ErrChanges))
+	require.False(t, errors.Is(preview.Err(), operator.ErrChanges))
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-// checkUnprotected refuses to destroy a stack with protected resources. The engine would refuse too, but only when it reaches the
+// CheckUnprotected refuses to destroy a stack with protected resources. The engine would refuse too, but only when it reaches the
 // protected resource, and could have deleted others before.
-func (d destroyTarget) checkUnprotected(ctx context.Context) error {
+func (d destroyTarget) CheckUnprotected(ctx context.Context) error {
 	exported, err := d.state.Seen(ctx)
 	if err != nil {
 		return err

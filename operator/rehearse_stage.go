@@ -38,7 +38,9 @@ func (o *Operator) setStage(ctx context.Context, options RehearseOptions, inv *i
 		return nil, err
 	}
 	s := &stage{Operator: inner, extended: extended.Nodes}
-	if s.lock, err = lockRehearsal(s.workspace.Dir + ".lock"); err != nil {
+	if s.lock, err = rehearsal.Lock(s.workspace.Dir + ".lock"); errors.Is(err, rehearsal.ErrUnderWay) {
+		return nil, refused(err)
+	} else if err != nil {
 		return nil, err
 	}
 	if err := s.furnish(ctx, o.workspace.Inventory); err != nil {
@@ -52,25 +54,6 @@ func (o *Operator) setStage(ctx context.Context, options RehearseOptions, inv *i
 		return nil, errors.Join(err, s.log.Close(), s.lock.Close())
 	}
 	return s, nil
-}
-
-// errRehearsed is returned because two rehearsals of a stack would share one host.
-var errRehearsed = errors.New("another rehearsal of this stack is under way: wait for it to end, then run again")
-
-// lockRehearsal prevents a second rehearsal of the stack until this process ends.
-func lockRehearsal(path string) (*flock.Flock, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	lock := flock.New(path, flock.SetPermissions(0o600))
-	locked, err := lock.TryLock()
-	if err == nil && !locked {
-		err = refused(errRehearsed)
-	}
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	return lock, nil
 }
 
 // furnish recreates the rehearsal's folder with the inventory and the log.

@@ -10,6 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
 // replaceAlone replaces control planes, each in a run of the engine of its own, and assesses what is left to do. The removal of the next
@@ -17,7 +18,7 @@ import (
 func (r upRun) replaceAlone(ctx context.Context, w work, seen outOfBand, names []string) (outOfBand, judgement, error) {
 	names = slices.Clone(names)
 	for len(names) > 0 {
-		next, err := r.cluster.nextToReplace(ctx, names)
+		next, err := r.Cluster.NextToReplace(ctx, names)
 		if err != nil {
 			return seen, judgement{}, err
 		}
@@ -26,11 +27,11 @@ func (r upRun) replaceAlone(ctx context.Context, w work, seen outOfBand, names [
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return name == next })
 	}
-	seen, err := r.cluster.findOutOfBand(ctx)
+	seen, err := r.Cluster.FindOutOfBand(ctx)
 	if err != nil {
 		return seen, judgement{}, err
 	}
-	left, err := r.engine.judge(ctx, seen, w.targets)
+	left, err := r.Engine.Judge(ctx, seen, w.Targets)
 	return seen, left, err
 }
 
@@ -42,26 +43,26 @@ func aloneInPhases(names []string) error {
 
 // replaceOne runs the engine for one control plane. The consent of the whole run covers it.
 func (r upRun) replaceOne(ctx context.Context, w work, seen outOfBand, name string) error {
-	targets, err := r.engine.narrow(ctx, span{last: phase.Verify, node: name})
+	targets, err := r.Engine.Narrow(ctx, span.Span{Last: phase.Verify, Node: name})
 	if err != nil {
 		return err
 	}
-	judged, err := r.engine.judge(ctx, seen, targets)
+	judged, err := r.Engine.Judge(ctx, seen, targets)
 	if err != nil {
 		return err
 	}
-	if err := r.cluster.keepSnapshot(ctx, judged); err != nil {
+	if err := r.Cluster.KeepSnapshot(ctx, judged); err != nil {
 		return err
 	}
-	if err := r.state.prepareState(ctx, seen, judged); err != nil {
+	if err := r.State.PrepareState(ctx, seen, judged); err != nil {
 		return err
 	}
-	w.name, w.targets = w.name+"-"+name, targets
+	w.Name, w.Targets = w.Name+"-"+name, targets
 	return r.runEngine(ctx, w, true)
 }
 
-// nextToReplace implements [upCluster]: first one that is dead, since etcd takes no new member before it is gone.
-func (s *session) nextToReplace(ctx context.Context, names []string) (string, error) {
+// NextToReplace implements [upCluster]: first one that is dead, since etcd takes no new member before it is gone.
+func (s *session) NextToReplace(ctx context.Context, names []string) (string, error) {
 	health, err := s.etcdHealth(ctx)
 	if err != nil {
 		return "", err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -165,7 +166,7 @@ func (r passphraseRotation) begin(ctx context.Context) error {
 	}
 	kept, err := os.ReadFile(r.note)
 	if err == nil {
-		return writeWhole(r.workspace.StackFile(), kept, info.Mode().Perm())
+		return atomicfile.WriteBeside(r.workspace.StackFile(), kept, info.Mode().Perm())
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -180,7 +181,7 @@ func (r passphraseRotation) begin(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(r.note), 0o700); err != nil {
 		return err
 	}
-	return writeWhole(r.note, file, 0o600)
+	return atomicfile.WriteBeside(r.note, file, 0o600)
 }
 
 // finish checks that the new passphrase opens everything, and puts in order what was made with the former one. It can be repeated.
@@ -197,7 +198,7 @@ func (r passphraseRotation) finish(ctx context.Context) (*PassphraseRotated, err
 		return nil, err
 	}
 	if r.workspace.Rehearsed {
-		if err := writeWhole(r.workspace.PassphraseHere(), []byte(r.to.Text()), 0o600); err != nil {
+		if err := atomicfile.WriteBeside(r.workspace.PassphraseHere(), []byte(r.to.Text()), 0o600); err != nil {
 			return nil, err
 		}
 	}

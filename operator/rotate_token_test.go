@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"crypto/ecdsa"
@@ -24,7 +24,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/workspace"
-	"github.com/em-infra/em-infra/operator/internal/stackstate"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -96,15 +96,16 @@ func (s sealedStack) has(secret string) {
 }
 
 // session returns a session that has read what the stack contains now.
-func (s sealedStack) session(host pve.Connection) *session {
+func (s sealedStack) session(host pve.Connection) *operator.Session {
 	s.t.Helper()
-	return &session{
-		Operator: &Operator{clock: systemClock{}}, host: host, place: remedy.Place{Stack: "--stack home"},
-		state: &stackstate.State{State: engine.State{
-			Command: new(engine.Command), Dir: s.dir, Project: "em-infra", Stack: "home",
-			Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + s.state}, Passphrase: engine.NewPassphrase("open sesame"),
-		}},
-	}
+	return s.sessionIn(&workspace.Workspace{Stack: "home"}, host)
+}
+
+func (s sealedStack) sessionIn(work *workspace.Workspace, host pve.Connection) *operator.Session {
+	return operator.In(operator.Options{}, work, nil, time.Now).Session("", nil).On(engine.State{
+		Command: new(engine.Command), Dir: s.dir, Project: "em-infra", Stack: "home",
+		Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + s.state}, Passphrase: engine.NewPassphrase("open sesame"),
+	}, host, remedy.Place{Stack: "--stack home"})
 }
 
 // TestTheTokenOfAStackIsReplaced: the configuration gets the new token, and the former one lives as long as the state contains it.
@@ -113,14 +114,14 @@ func TestTheTokenOfAStackIsReplaced(t *testing.T) {
 	secret := rand.Text()
 	host, stack := hostWithTokens(t, secret), newSealedStack(t)
 	stack.has(host.Token)
-	_, err := stack.session(host).rotateToken(t.Context(), RotateTokenOptions{})
+	_, err := stack.session(host).RotateTokenOn(t.Context(), operator.RotateTokenOptions{})
 	require.EqualError(t, err, "the token may not manage tokens: set EM_INFRA_PROXMOX_ADMIN_TOKEN to one with User.Modify on /access/groups and Permissions.Modify on /, or replace the token by hand, see docs/security.md")
 
-	options := RotateTokenOptions{Administrator: "admin@pve!all=" + secret}
-	rotated, err := stack.session(host).rotateToken(t.Context(), options)
+	options := operator.RotateTokenOptions{Administrator: "admin@pve!all=" + secret}
+	rotated, err := stack.session(host).RotateTokenOn(t.Context(), options)
 	require.NoError(t, err)
-	require.Equal(t, &TokenRotated{Made: "em-infra@pve!operator-r2", Former: "em-infra@pve!operator"}, rotated)
-	saved, read := stack.session(host).state.Config()
+	require.Equal(t, &operator.TokenRotated{Made: "em-infra@pve!operator-r2", Former: "em-infra@pve!operator"}, rotated)
+	saved, read := stack.session(host).State().Config()
 	require.True(t, read)
 	configured := saved[stacks.Key(stacks.KeyProxmoxToken)]
 	require.True(t, configured.Secret)
@@ -129,15 +130,15 @@ func TestTheTokenOfAStackIsReplaced(t *testing.T) {
 	_, err = now.Reach(t.Context())
 	require.NoError(t, err)
 
-	_, err = stack.session(now).rotateToken(t.Context(), options)
+	_, err = stack.session(now).RotateTokenOn(t.Context(), options)
 	require.EqualError(t, err, "the state still contains the former token em-infra@pve!operator: run `em-infra up --stack home` first, then `em-infra rotate proxmox-token --stack home` again")
 	_, err = host.Reach(t.Context())
 	require.NoError(t, err, "it is still there")
 
 	stack.has(now.Token)
-	rotated, err = stack.session(now).rotateToken(t.Context(), options)
+	rotated, err = stack.session(now).RotateTokenOn(t.Context(), options)
 	require.NoError(t, err)
-	require.Equal(t, &TokenRotated{Former: "em-infra@pve!operator"}, rotated)
+	require.Equal(t, &operator.TokenRotated{Former: "em-infra@pve!operator"}, rotated)
 	_, err = host.Reach(t.Context())
 	require.ErrorContains(t, err, "refuses the token em-infra@pve!operator")
 }
@@ -146,17 +147,17 @@ func TestTheTokenOfAStackIsReplaced(t *testing.T) {
 func TestATokenFromElsewhereIsNotReplaced(t *testing.T) {
 	host, stack := hostWithTokens(t, rand.Text()), newSealedStack(t)
 	stack.has(host.Token)
-	s := stack.session(host)
-	s.workspace = &workspace.Workspace{Stack: "home", Inventory: t.TempDir()}
+	work := &workspace.Workspace{Stack: "home", Inventory: t.TempDir()}
+	s := stack.sessionIn(work, host)
 	t.Setenv(stacks.TokenVariable, "")
-	require.NoError(t, s.checkTokenIsConfigured(t.Context()))
+	require.NoError(t, s.CheckTokenIsConfigured(t.Context()))
 
 	key := sopstest.NewKey(t)
 	t.Setenv("SOPS_AGE_KEY", key.String())
-	stack.write(filepath.Join(s.workspace.Inventory, "secrets.sops.yaml"), sopstest.Encrypt(t, "proxmox: {apiToken: em-infra@pve!home=made-up}\n", key))
-	require.EqualError(t, s.checkTokenIsConfigured(t.Context()), "the token is proxmox.apiToken in secrets.sops.yaml, and the new one is written into the stack's configuration: "+
+	stack.write(filepath.Join(work.Inventory, "secrets.sops.yaml"), sopstest.Encrypt(t, "proxmox: {apiToken: em-infra@pve!home=made-up}\n", key))
+	require.EqualError(t, s.CheckTokenIsConfigured(t.Context()), "the token is proxmox.apiToken in secrets.sops.yaml, and the new one is written into the stack's configuration: "+
 		"replace the token by hand, see docs/security.md")
 	t.Setenv(stacks.TokenVariable, host.Token)
-	require.EqualError(t, s.checkTokenIsConfigured(t.Context()), "the token is in EM_INFRA_PROXMOX_TOKEN, which wins over the stack's configuration, into which the new one is written: "+
+	require.EqualError(t, s.CheckTokenIsConfigured(t.Context()), "the token is in EM_INFRA_PROXMOX_TOKEN, which wins over the stack's configuration, into which the new one is written: "+
 		"unset it, or replace the token by hand, see docs/security.md")
 }

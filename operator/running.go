@@ -11,29 +11,29 @@ import (
 
 // running is what the nodes run, as far as they answered.
 type running struct {
-	nodes    []versions.Node
-	images   map[string]risk.Image // by the name of the node
+	Nodes    []versions.Node
+	Images   map[string]risk.Image // by the name of the node
 	reported []NodeVersions
 }
 
-// add adds the answer of a node; the zero answer is none. An API server that is newer than the kubelets, as an upgrade of Kubernetes
+// Add adds the answer of a node; the zero answer is none. An API server that is newer than the kubelets, as an upgrade of Kubernetes
 // that stopped halfway leaves it, is judged like a node of its own.
-func (r *running) add(name string, seen nodeops.Observation) {
+func (r *running) Add(name string, seen nodeops.Observation) {
 	talos, kubelet := parsed(seen.Talos), parsed(seen.Kubelet)
 	if talos.IsZero() {
 		return
 	}
-	r.nodes = append(r.nodes, versions.Node{Name: name, State: versions.State{Talos: talos, Kubernetes: kubelet}})
+	r.Nodes = append(r.Nodes, versions.Node{Name: name, State: versions.State{Talos: talos, Kubernetes: kubelet}})
 	reported := NodeVersions{Node: name, Talos: seen.Talos, Kubelet: seen.Kubelet}
 	if server := parsed(seen.APIServer); !server.IsZero() && server.Compare(kubelet) != 0 {
-		r.nodes = append(r.nodes, versions.Node{Name: "the API server of " + name, State: versions.State{Kubernetes: server}})
+		r.Nodes = append(r.Nodes, versions.Node{Name: "the API server of " + name, State: versions.State{Kubernetes: server}})
 		reported.APIServer = seen.APIServer
 	}
 	r.reported = append(r.reported, reported)
-	if r.images == nil {
-		r.images = map[string]risk.Image{}
+	if r.Images == nil {
+		r.Images = map[string]risk.Image{}
 	}
-	r.images[name] = risk.Image{Talos: talos, Schematic: seen.Schematic}
+	r.Images[name] = risk.Image{Talos: talos, Schematic: seen.Schematic}
 }
 
 // parsed returns a version that a node reports; zero if it is none, as that of a build of one's own may be.

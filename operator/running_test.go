@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -15,22 +16,22 @@ import (
 // upgrade has reached before the kubelets is.
 func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
 	t.Parallel()
-	var seen running
-	seen.add("cp-1", nodeops.Observation{Talos: "v1.12.4", Schematic: "0123", Kubelet: "v1.35.4", APIServer: "v1.36.1"})
-	seen.add("cp-2", nodeops.Observation{Talos: "v1.12.11", Kubelet: "v1.35.4", APIServer: "v1.35.4"})
-	seen.add("w-1", nodeops.Observation{})
-	seen.add("w-2", nodeops.Observation{Talos: "dirty", Kubelet: "v1.35.4"})
-	seen.add("w-3", nodeops.Observation{Talos: "v1.12.11", Kubelet: "v1.35.4"})
+	var seen operator.Running
+	seen.Add("cp-1", nodeops.Observation{Talos: "v1.12.4", Schematic: "0123", Kubelet: "v1.35.4", APIServer: "v1.36.1"})
+	seen.Add("cp-2", nodeops.Observation{Talos: "v1.12.11", Kubelet: "v1.35.4", APIServer: "v1.35.4"})
+	seen.Add("w-1", nodeops.Observation{})
+	seen.Add("w-2", nodeops.Observation{Talos: "dirty", Kubelet: "v1.35.4"})
+	seen.Add("w-3", nodeops.Observation{Talos: "v1.12.11", Kubelet: "v1.35.4"})
 	var said []string
-	for _, node := range seen.nodes {
+	for _, node := range seen.Nodes {
 		said = append(said, node.Name+": Talos "+node.Talos.String()+", Kubernetes "+node.Kubernetes.String())
 	}
 	require.Equal(t, []string{
 		"cp-1: Talos v1.12.4, Kubernetes v1.35.4", "the API server of cp-1: Talos v0.0.0, Kubernetes v1.36.1", "cp-2: Talos v1.12.11, Kubernetes v1.35.4",
 		"w-3: Talos v1.12.11, Kubernetes v1.35.4",
 	}, said)
-	require.Len(t, seen.images, 3)
-	require.Equal(t, "0123", seen.images["cp-1"].Schematic)
+	require.Len(t, seen.Images, 3)
+	require.Equal(t, "0123", seen.Images["cp-1"].Schematic)
 }
 
 // TestAnInventoryIsJudgedByWhatRuns: Kubernetes goes first, so it must fit the Talos that runs.
@@ -44,10 +45,10 @@ func TestAnInventoryIsJudgedByWhatRuns(t *testing.T) {
 		{"v1.12.11", "v1.35.4", "refused: go talos.version v1.13.9 → kubernetes.version v1.36.3, with an up after each"},
 		{"v1.13.9", "v1.36.4", "refused: set kubernetes.version to v1.36.4 or later"},
 	} {
-		var seen running
-		seen.add("cp-1", nodeops.Observation{Talos: test.talos, Kubelet: test.kubernetes, APIServer: test.kubernetes})
+		var seen operator.Running
+		seen.Add("cp-1", nodeops.Observation{Talos: test.talos, Kubelet: test.kubernetes, APIServer: test.kubernetes})
 		var assessment risk.Assessment
-		judgeVersions(&assessment, inv, seen.nodes)
+		operator.JudgeVersions(&assessment, inv, seen.Nodes)
 		require.Equal(t, test.refusal, assessment.Refusal(nil), test)
 	}
 }
@@ -74,9 +75,9 @@ func TestWhatUpDoesAboutVersionsThatDiffer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var seen running
-			seen.add("cp-1", nodeops.Observation{Talos: test.talos, Schematic: test.schematic, Kubelet: test.kubelet, APIServer: test.server})
-			require.Equal(t, test.said, upgrades(seen, inv.Versions(), images))
+			var seen operator.Running
+			seen.Add("cp-1", nodeops.Observation{Talos: test.talos, Schematic: test.schematic, Kubelet: test.kubelet, APIServer: test.server})
+			require.Equal(t, test.said, operator.Upgrades(seen, inv.Versions(), images))
 		})
 	}
 }

@@ -46,13 +46,11 @@ type session struct {
 	refusal      programRefusal     // of the program in the engine's last run
 	unread       unreadChanges      // of machine configurations
 	failures     []progress.Failure // the errors that the engine reported in its last run
-	etcdRestore  *etcdRestoration   // nil for none
+	restorer     *restorer          // of etcd
 	started      time.Time
 
-	rotates      bool                // its passphrase is changed
-	restoreAsked *EtcdRestoreOptions // nil unless etcd is to be restored
-	consented    []Permission        // that the changes of this run need; nil before they are assessed
-	restorePlan  *restorePlan        // nil unless that is a dry run
+	rotates   bool         // its passphrase is changed
+	consented []Permission // that the changes of this run need; nil before they are assessed
 }
 
 // needs are what an operation requires.
@@ -85,6 +83,7 @@ func (o *Operator) session(purpose string) *session {
 	if !o.options.Yes {
 		s.consent.purpose = purpose
 	}
+	s.restorer = &restorer{session: s}
 	s.recovery = s.newRecovery()
 	s.consent.restarted = s.recovery.Restarted
 	return s

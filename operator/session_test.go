@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -6,46 +6,54 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/stacks"
 )
 
 // recordedEvents are the events of an operation.
-type recordedEvents []Event
+type recordedEvents []operator.Event
 
-func (r *recordedEvents) Handle(event Event) { *r = append(*r, event) }
+func (r *recordedEvents) Handle(event operator.Event) { *r = append(*r, event) }
 
 // personWho answers each question.
 type personWho struct {
 	answers   string
-	questions []Question
+	questions []operator.Question
 }
 
-func (p *personWho) Confirm(ctx context.Context, question Question) (bool, error) {
+func (p *personWho) Confirm(ctx context.Context, question operator.Question) (bool, error) {
 	p.questions = append(p.questions, question)
 	return p.answers == question.Yes, context.Cause(ctx)
 }
 
+// testSession is a session and the paths that it works on.
+type testSession struct {
+	*operator.Session
+
+	workspace *workspace.Workspace
+}
+
 // sessionWith returns a session that is ready to ask for consent.
-func sessionWith(t *testing.T, person Person, rehearsed bool) (*session, *recordedEvents) {
+func sessionWith(t *testing.T, person operator.Person, rehearsed bool) (*testSession, *recordedEvents) {
+	t.Helper()
+	return sessionOf(t, operator.Options{Stack: "k3s-dev", Person: person}, rehearsed, time.Now)
+}
+
+func sessionOf(t *testing.T, options operator.Options, rehearsed bool, now func() time.Time) (*testSession, *recordedEvents) {
 	t.Helper()
 	inv, err := inventory.Load("../stacks/k3s-dev")
 	require.NoError(t, err)
 	told := new(recordedEvents)
-	o := &Operator{
-		options:   Options{Stack: "k3s-dev", Person: person},
-		workspace: &workspace.Workspace{Stack: "k3s-dev", Credentials: t.TempDir(), Rehearsed: rehearsed},
-		events:    &serialEvents{to: told}, clock: systemClock{},
-	}
-	s := o.session("bring it up")
-	s.inventory = inv
-	return s, told
+	work := &workspace.Workspace{Stack: "k3s-dev", Credentials: t.TempDir(), Rehearsed: rehearsed}
+	return &testSession{Session: operator.In(options, work, told, now).Session("bring it up", inv), workspace: work}, told
 }
 
 func TestAsk(t *testing.T) {
@@ -57,29 +65,28 @@ func TestAsk(t *testing.T) {
 	} {
 		person := &personWho{answers: test.answer}
 		s, _ := sessionWith(t, person, false)
-		err := s.consent.ask(t.Context())
-		require.Equal(t, []Question{{Text: "Type the name of the stack, k3s-dev, to bring it up: ", Yes: "k3s-dev"}}, person.questions)
+		err := s.Ask(t.Context())
+		require.Equal(t, []operator.Question{{Text: "Type the name of the stack, k3s-dev, to bring it up: ", Yes: "k3s-dev"}}, person.questions)
 		if test.err == "" {
 			require.NoError(t, err)
 			continue
 		}
 		require.EqualError(t, err, test.err)
-		require.ErrorAs(t, err, new(*RefusedError))
+		require.ErrorAs(t, err, new(*operator.RefusedError))
 	}
 }
 
 func TestAMachineThatWasStartedIsNotUntouched(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "nothing was touched but the machines that were started", untouched(true))
-	require.Equal(t, "nothing was touched", untouched(false))
+	require.Equal(t, "nothing was touched but the machines that were started", operator.Untouched(true))
+	require.Equal(t, "nothing was touched", operator.Untouched(false))
 }
 
 func TestNobodyIsAskedWhoHasAgreed(t *testing.T) {
 	t.Parallel()
 	person := &personWho{}
-	s, _ := sessionWith(t, person, false)
-	s.consent.purpose = ""
-	require.NoError(t, s.consent.ask(t.Context()))
+	s, _ := sessionOf(t, operator.Options{Stack: "k3s-dev", Person: person, Yes: true}, false, time.Now)
+	require.NoError(t, s.Ask(t.Context()))
 	require.Empty(t, person.questions)
 }
 
@@ -89,30 +96,30 @@ func TestAskIsInterrupted(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(interrupted)
-	err := s.consent.ask(ctx)
+	err := s.Ask(ctx)
 	require.ErrorIs(t, err, interrupted)
-	require.ErrorAs(t, err, new(*RefusedError), "nothing was touched")
+	require.ErrorAs(t, err, new(*operator.RefusedError), "nothing was touched")
 }
 
 func TestFailedSaysHowToGoOn(t *testing.T) {
 	t.Parallel()
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
-	causes := []Cause{{Failure: progress.Failure{Text: "exit status 255"}}}
+	causes := []operator.Cause{{Failure: progress.Failure{Text: "exit status 255"}}}
 	for name, test := range map[string]struct {
 		ctx       context.Context
 		rehearsed bool
-		want      FailedError
+		want      operator.FailedError
 		text      string
 	}{
-		"failed":      {t.Context(), false, FailedError{Operation: "up", Again: "up --stack k3s-dev", Causes: causes}, "up failed\nexit status 255"},
-		"in the lab":  {t.Context(), true, FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Causes: causes}, "up failed\nexit status 255"},
-		"interrupted": {interrupted, true, FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Interrupted: true}, "up was interrupted; the state is saved and says what exists"},
+		"failed":      {t.Context(), false, operator.FailedError{Operation: "up", Again: "up --stack k3s-dev", Causes: causes}, "up failed\nexit status 255"},
+		"in the lab":  {t.Context(), true, operator.FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Causes: causes}, "up failed\nexit status 255"},
+		"interrupted": {interrupted, true, operator.FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Interrupted: true}, "up was interrupted; the state is saved and says what exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, told := sessionWith(t, nil, test.rehearsed)
-			err := s.failed(test.ctx, opUp, errors.New("exit status 255"))
+			err := s.Failed(test.ctx, operator.OpUp, errors.New("exit status 255"))
 			require.Equal(t, &test.want, err)
 			require.EqualError(t, err, test.text)
 			require.Empty(t, *told, "the error carries it")
@@ -120,11 +127,10 @@ func TestFailedSaysHowToGoOn(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreForTheirOwner(t *testing.T) {
+func TestCredentialFilesAreForTheirOwner(t *testing.T) {
 	t.Parallel()
 	s, _ := sessionWith(t, nil, true)
-	files := s.credentials()
-	require.NoError(t, files.keep(stacks.Outputs{Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig"}))
+	require.NoError(t, s.WriteCredentials(stacks.Outputs{Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig"}))
 	dir := s.workspace.Credentials
 	for _, name := range []string{"kubeconfig", "talosconfig"} {
 		file, err := os.Stat(filepath.Join(dir, name))
@@ -132,8 +138,8 @@ func TestCredentialsAreForTheirOwner(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), file.Mode())
 	}
 
-	require.NoError(t, files.forget())
-	require.NoError(t, files.forget(), "what is gone is forgotten")
+	require.NoError(t, s.ForgottenCredentials())
+	require.NoError(t, s.ForgottenCredentials(), "what is gone is forgotten")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -150,14 +156,14 @@ func TestPlaceIsWhatWasTyped(t *testing.T) {
 		{"stacks/k3s-dev", true, "--stack k3s-dev --inventory stacks/k3s-dev --lab"},
 		{"my inventory", false, "--stack k3s-dev --inventory 'my inventory'"},
 	} {
-		o := &Operator{options: Options{Inventory: test.inventory}, workspace: &workspace.Workspace{Stack: "k3s-dev", Rehearsed: test.rehearsed}}
+		o := operator.In(operator.Options{Inventory: test.inventory}, &workspace.Workspace{Stack: "k3s-dev", Rehearsed: test.rehearsed}, nil, time.Now)
 		require.Equal(t, test.place, o.Place())
 	}
 }
 
 func TestHasChanges(t *testing.T) {
 	t.Parallel()
-	require.False(t, hasChanges(nil))
-	require.False(t, hasChanges(map[apitype.OpType]int{apitype.OpSame: 9, apitype.OpRead: 1, apitype.OpUpdate: 0}))
-	require.True(t, hasChanges(map[apitype.OpType]int{apitype.OpSame: 9, apitype.OpDelete: 1}))
+	require.False(t, operator.HasChanges(nil))
+	require.False(t, operator.HasChanges(map[apitype.OpType]int{apitype.OpSame: 9, apitype.OpRead: 1, apitype.OpUpdate: 0}))
+	require.True(t, operator.HasChanges(map[apitype.OpType]int{apitype.OpSame: 9, apitype.OpDelete: 1}))
 }

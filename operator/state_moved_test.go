@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"os"
@@ -10,13 +10,10 @@ import (
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/bucket/s3test"
+	"github.com/em-infra/em-infra/operator"
 )
 
-// atNine is a clock that stands.
-type atNine struct{}
-
-func (atNine) Now() time.Time                       { return time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC) }
-func (atNine) After(time.Duration) <-chan time.Time { return nil }
+func atNine() time.Time { return time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC) }
 
 // TestAStateThatWasMovedIsNotBegunAnew: in both directions, the place that it has left knows where it is.
 func TestAStateThatWasMovedIsNotBegunAnew(t *testing.T) {
@@ -27,32 +24,31 @@ func TestAStateThatWasMovedIsNotBegunAnew(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "any")
 	url, root := s3test.Start(t), t.TempDir()
 	folder := address.OfFolder(filepath.Join(root, ".state"))
-	s, _ := sessionWith(t, nil, false)
-	s.Operator.clock = atNine{}
+	s, _ := sessionOf(t, operator.Options{Stack: "k3s-dev"}, false, atNine)
 	s.workspace.Dir = root
 	s.workspace.Backend = folder
-	require.NoError(t, s.checkNotMoved(t.Context()), "a folder that does not exist")
+	require.NoError(t, s.CheckNotMoved(t.Context()), "a folder that does not exist")
 	require.NoError(t, os.Mkdir(filepath.Join(root, ".state"), 0o700))
-	require.NoError(t, s.checkNotMoved(t.Context()), "a stack that never was")
+	require.NoError(t, s.CheckNotMoved(t.Context()), "a stack that never was")
 
-	require.NoError(t, s.noteMove(t.Context(), url))
+	require.NoError(t, s.NoteMove(t.Context(), url))
 	const advice = " on 2026-11-24: take the newest Pulumi.k3s-dev.yaml from git, or write `em-infra:backend: "
 	gone := "the state of stack k3s-dev is not in " + folder + " any more, it was moved to s3://states" + advice + url + "` below config in it"
-	require.EqualError(t, s.checkNotMoved(t.Context()), gone)
-	require.EqualError(t, s.restoration().mayCreate(t.Context()), gone, "no backup is put back there either")
+	require.EqualError(t, s.CheckNotMoved(t.Context()), gone)
+	require.EqualError(t, s.MayCreateState(t.Context()), gone, "no backup is put back there either")
 
 	s.workspace.Backend = url
-	require.NoError(t, s.checkNotMoved(t.Context()))
-	require.NoError(t, s.noteMove(t.Context(), folder))
-	require.EqualError(t, s.checkNotMoved(t.Context()), "the state of stack k3s-dev is not in s3://states any more, it was moved to "+folder+advice+folder+"` below config in it")
+	require.NoError(t, s.CheckNotMoved(t.Context()))
+	require.NoError(t, s.NoteMove(t.Context(), folder))
+	require.EqualError(t, s.CheckNotMoved(t.Context()), "the state of stack k3s-dev is not in s3://states any more, it was moved to "+folder+advice+folder+"` below config in it")
 	s.workspace.Backend = folder
-	require.NoError(t, s.checkNotMoved(t.Context()), "it is back")
+	require.NoError(t, s.CheckNotMoved(t.Context()), "it is back")
 
 	require.NoError(t, os.WriteFile(filepath.Join(root, ".state", ".em-infra", "moved", "em-infra", "k3s-dev.json"), []byte("{"), 0o600))
-	require.ErrorContains(t, s.checkNotMoved(t.Context()), "the note on where the state of stack k3s-dev was moved to cannot be read (unexpected end of JSON input): look for it in ")
+	require.ErrorContains(t, s.CheckNotMoved(t.Context()), "the note on where the state of stack k3s-dev was moved to cannot be read (unexpected end of JSON input): look for it in ")
 	s.workspace.Backend = "gs://states"
-	require.NoError(t, s.noteMove(t.Context(), "gs://other"))
-	require.NoError(t, s.checkNotMoved(t.Context()))
+	require.NoError(t, s.NoteMove(t.Context(), "gs://other"))
+	require.NoError(t, s.CheckNotMoved(t.Context()))
 }
 
 // TestAStateIsMadeOnce: what the engine wrote into the stack's file with the first one says that there was one, on any machine.
@@ -61,7 +57,7 @@ func TestAStateIsMadeOnce(t *testing.T) {
 	s, _ := sessionWith(t, nil, false)
 	s.workspace.Dir = t.TempDir()
 	s.workspace.Backend = "s3://states/typo?region=eu-central-1"
-	require.NoError(t, s.checkFirst(), "no file")
+	require.NoError(t, s.CheckFirst(), "no file")
 	const place = "config:\n  em-infra:backend: s3://states/typo?region=eu-central-1\n"
 	for _, test := range []struct {
 		text string
@@ -73,7 +69,7 @@ func TestAStateIsMadeOnce(t *testing.T) {
 		{"secretsprovider: awskms://alias/states\nencryptedkey: x\n", true},
 	} {
 		require.NoError(t, os.WriteFile(s.workspace.StackFile(), []byte(place+test.text), 0o600))
-		err := s.checkFirst()
+		err := s.CheckFirst()
 		if !test.had {
 			require.NoError(t, err, test.text)
 			continue
@@ -81,11 +77,11 @@ func TestAStateIsMadeOnce(t *testing.T) {
 		require.EqualError(t, err, "stack k3s-dev has had a state ("+s.workspace.StackFile()+" has its salt or key), and s3://states/typo has none: if it is elsewhere, write its URL as em-infra:backend below config in that file; if it is lost, see `em-infra state list --stack k3s-dev` and `em-infra adopt`; for a new cluster, delete the lines encryptionsalt and encryptedkey there, and the values that they seal")
 	}
 	s.workspace.Backend = address.OfFolder(t.TempDir())
-	require.NoError(t, s.checkFirst(), "a draft")
+	require.NoError(t, s.CheckFirst(), "a draft")
 	require.NoError(t, os.WriteFile(s.workspace.StackFile(), []byte("encryptionsalt: v1:x\n"), 0o600))
 	require.NoError(t, s.workspace.RereadBackend())
-	require.ErrorContains(t, s.checkFirst(), "stack k3s-dev has had a state (")
+	require.ErrorContains(t, s.CheckFirst(), "stack k3s-dev has had a state (")
 	s.workspace.Rehearsed = true
 	require.NoError(t, s.workspace.RereadBackend())
-	require.NoError(t, s.checkFirst(), "a rehearsal begins anew")
+	require.NoError(t, s.CheckFirst(), "a rehearsal begins anew")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/operator/internal/span"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -52,7 +53,7 @@ type UpResult struct {
 // Up brings the cluster to the state that the inventory describes. It is safe to run again. It checks the host, backs up the state,
 // cleans up after killed runs, assesses the changes, asks for consent, applies them, and verifies the nodes and the Kubernetes API.
 func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error) {
-	span, err := options.span()
+	chosen, err := options.span()
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -65,38 +66,40 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 		if err := options.checkWhole(); err != nil {
 			return nil, refused(err)
 		}
-		return s.bringUp(ctx, span, options.Allow)
+		return s.bringUp(ctx, chosen, options.Allow)
 	}
 	if err := s.chooseNodes(options); err != nil {
 		return nil, err
 	}
-	return s.bringUp(ctx, span, options.Allow)
+	return s.bringUp(ctx, chosen, options.Allow)
 }
 
 // bringUp runs an up.
-func (s *session) bringUp(ctx context.Context, span span, allowed []Permission) (*UpResult, error) {
+func (s *session) bringUp(ctx context.Context, of span.Span, allowed []Permission) (*UpResult, error) {
 	defer s.recovery.Release(ctx)
 	run := s.upRun()
-	result, err := run.run(ctx, span, allowed)
-	if err := errors.Join(err, s.closeRestore()); err != nil {
+	result, err := run.Run(ctx, of, allowed)
+	if err := errors.Join(err, s.restorer.close()); err != nil {
 		return nil, err
 	}
-	result.Restored, result.Took = s.restored(), s.clock.Now().Sub(s.started)
+	result.Restored, result.Took = s.restorer.restored(), s.clock.Now().Sub(s.started)
 	return result, nil
 }
 
 // upRun returns the steps of an up for the kind of the stack.
 func (s *session) upRun() upRun {
-	run := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, restore: s, asksConsent: s.consent.needed()}
+	run := upRun{
+		Recovery: s.recovery, Host: s, State: s, Copies: s.state, Engine: s, Cluster: s, Restore: s.restorer, AsksConsent: s.consent.needed(),
+	}
 	if s.layer != nil {
 		l := layerRun{s}
-		run.host, run.state, run.cluster, run.restore = l, l, l, l
+		run.Host, run.State, run.Cluster, run.Restore = l, l, l, l
 	}
 	return run
 }
 
-// conclude writes the credentials of a cluster that was brought up, and verifies it.
-func (s *session) conclude(ctx context.Context) (*UpResult, error) {
+// Conclude writes the credentials of a cluster that was brought up, and verifies it.
+func (s *session) Conclude(ctx context.Context) (*UpResult, error) {
 	outputs, err := s.outputs(ctx)
 	if err != nil {
 		return nil, err

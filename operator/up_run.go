@@ -8,27 +8,28 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
 // upRun is the order of steps in which a cluster is brought up.
 type upRun struct {
-	recovery runRecovery
-	host     upHost
-	state    upState
-	copies   stateCopies
-	engine   upEngine
-	cluster  upCluster
-	restore  upRestore
+	Recovery runRecovery
+	Host     upHost
+	State    upState
+	Copies   stateCopies
+	Engine   upEngine
+	Cluster  upCluster
+	Restore  upRestore
 
-	asksConsent bool // a person is asked before anything is changed
+	AsksConsent bool // a person is asked before anything is changed
 }
 
 // upHost is the access of an up to Proxmox VE.
 type upHost interface {
-	// checkHost refuses if the host cannot run what the inventory describes.
-	checkHost(ctx context.Context) error
-	// lostISOs returns the resources whose ISO was deleted.
-	lostISOs(ctx context.Context) (urns []string, err error)
+	// CheckHost refuses if the host cannot run what the inventory describes.
+	CheckHost(ctx context.Context) error
+	// LostISOs returns the resources whose ISO was deleted.
+	LostISOs(ctx context.Context) (urns []string, err error)
 }
 
 // runRecovery cleans up after killed and failed runs.
@@ -49,108 +50,108 @@ type stateCopies interface {
 
 // upState is the access of an up to the state.
 type upState interface {
-	// prepareState writes into the state what the engine does not detect itself, so that the engine corrects it.
-	prepareState(ctx context.Context, seen outOfBand, judged judgement) error
+	// PrepareState writes into the state what the engine does not detect itself, so that the engine corrects it.
+	PrepareState(ctx context.Context, seen outOfBand, judged judgement) error
 }
 
 // upEngine is the access of an up to the engine.
 type upEngine interface {
-	// narrow limits the engine to the span; the targets are nil if none are needed.
-	narrow(ctx context.Context, p span) (targets []string, err error)
-	// judge previews the targets and assesses the changes.
-	judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error)
-	// weigh refuses risks that the work does not allow and what is not its plan, and asks for consent.
-	weigh(ctx context.Context, judged judgement, w work) error
-	// update runs the engine; reachesCluster is false if resources in the cluster are excluded.
-	update(ctx context.Context, w work, reachesCluster bool) error
-	// failed explains an error of the engine.
-	failed(ctx context.Context, operation string, err error) error
+	// Narrow limits the engine to the span; the targets are nil if none are needed.
+	Narrow(ctx context.Context, p span.Span) (targets []string, err error)
+	// Judge previews the targets and assesses the changes.
+	Judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error)
+	// Weigh refuses risks that the work does not allow and what is not its plan, and asks for consent.
+	Weigh(ctx context.Context, judged judgement, w work) error
+	// Update runs the engine; reachesCluster is false if resources in the cluster are excluded.
+	Update(ctx context.Context, w work, reachesCluster bool) error
+	// Failed explains an error of the engine.
+	Failed(ctx context.Context, operation string, err error) error
 }
 
 // upCluster is the access of an up to the nodes and the Kubernetes API.
 type upCluster interface {
-	// checkEtcd refuses while etcd has an alarm, unless the run restores it.
-	checkEtcd(ctx context.Context) error
-	// findOutOfBand finds changes that the engine does not see.
-	findOutOfBand(ctx context.Context) (outOfBand, error)
-	// nextToReplace returns which of the control planes is replaced first.
-	nextToReplace(ctx context.Context, names []string) (string, error)
-	// keepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced.
-	keepSnapshot(ctx context.Context, judged judgement) error
-	// awaitKubernetes waits until the Kubernetes API answers.
-	awaitKubernetes(ctx context.Context) error
-	// salvageCredentials keeps the credentials of a cluster that works although the engine failed.
-	salvageCredentials(ctx context.Context) error
-	// conclude writes the credentials of a cluster that was brought up, and verifies it.
-	conclude(ctx context.Context) (*UpResult, error)
+	// CheckEtcd refuses while etcd has an alarm, unless the run restores it.
+	CheckEtcd(ctx context.Context) error
+	// FindOutOfBand finds changes that the engine does not see.
+	FindOutOfBand(ctx context.Context) (outOfBand, error)
+	// NextToReplace returns which of the control planes is replaced first.
+	NextToReplace(ctx context.Context, names []string) (string, error)
+	// KeepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced.
+	KeepSnapshot(ctx context.Context, judged judgement) error
+	// AwaitKubernetes waits until the Kubernetes API answers.
+	AwaitKubernetes(ctx context.Context) error
+	// SalvageCredentials keeps the credentials of a cluster that works although the engine failed.
+	SalvageCredentials(ctx context.Context) error
+	// Conclude writes the credentials of a cluster that was brought up, and verifies it.
+	Conclude(ctx context.Context) (*UpResult, error)
 }
 
 // upRestore restores etcd in an up that is to do that, or goes on with one that a killed run has begun.
 type upRestore interface {
-	// prepareRestore chooses the snapshot and checks it. It changes nothing in the cluster.
-	prepareRestore(ctx context.Context, of span) error
-	// beginRestore restores etcd if that needs no machine that the engine makes. restores is whether the run restores etcd at all.
-	beginRestore(ctx context.Context) (restores bool, err error)
-	// finishRestore does the rest when the machines are there.
-	finishRestore(ctx context.Context) error
+	// PrepareRestore chooses the snapshot and checks it. It changes nothing in the cluster.
+	PrepareRestore(ctx context.Context, of span.Span) error
+	// BeginRestore restores etcd if that needs no machine that the engine makes. restores is whether the run restores etcd at all.
+	BeginRestore(ctx context.Context) (restores bool, err error)
+	// FinishRestore does the rest when the machines are there.
+	FinishRestore(ctx context.Context) error
 }
 
 // work is a run of the engine.
 type work struct {
-	name    string   // in the names of artifacts
-	targets []string // nil for everything
-	replace []string // replaced although the engine sees no difference
-	judged  bool     // a first run can neither delete nor replace: it is assessed only if consent is needed
-	allowed []Permission
-	limited bool     // to some phases
-	plan    string   // the fingerprint of the only plan that is carried out; empty for any
-	later   []string // URNs that are left to the second pass
-	again   bool     // a second pass: it asks for no consent if nothing is left to do
+	Name    string   // in the names of artifacts
+	Targets []string // nil for everything
+	Replace []string // replaced although the engine sees no difference
+	Judged  bool     // a first run can neither delete nor replace: it is assessed only if consent is needed
+	Allowed []Permission
+	Limited bool     // to some phases
+	Plan    string   // the fingerprint of the only plan that is carried out; empty for any
+	Later   []string // URNs that are left to the second pass
+	Again   bool     // a second pass: it asks for no consent if nothing is left to do
 }
 
-// run brings the cluster up and verifies it, as far as the span reaches.
-func (r upRun) run(ctx context.Context, span span, allowed []Permission) (*UpResult, error) {
-	if span.work() {
-		if err := r.bringUp(ctx, span, allowed); err != nil {
+// Run brings the cluster up and verifies it, as far as the span reaches.
+func (r upRun) Run(ctx context.Context, of span.Span, allowed []Permission) (*UpResult, error) {
+	if of.Works() {
+		if err := r.BringUp(ctx, of, allowed); err != nil {
 			return nil, err
 		}
 	}
-	if !span.verifies() {
-		return &UpResult{Last: span.last}, nil
+	if !of.Verifies() {
+		return &UpResult{Last: of.Last}, nil
 	}
-	return r.cluster.conclude(ctx)
+	return r.Cluster.Conclude(ctx)
 }
 
-// bringUp runs the engine for its part of the span, with the checks, the backup and the recovery before it.
-func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) error {
-	if err := r.recovery.SettleProcesses(ctx); err != nil {
+// BringUp runs the engine for its part of the span, with the checks, the backup and the recovery before it.
+func (r upRun) BringUp(ctx context.Context, of span.Span, allowed []Permission) error {
+	if err := r.Recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}
-	if err := r.host.checkHost(ctx); err != nil {
+	if err := r.Host.CheckHost(ctx); err != nil {
 		return err
 	}
-	before, err := r.copies.BackUp(ctx, "before-up")
+	before, err := r.Copies.BackUp(ctx, "before-up")
 	if err != nil {
 		return err
 	}
-	if err := r.recovery.Recover(ctx, true); err != nil {
+	if err := r.Recovery.Recover(ctx, true); err != nil {
 		return err
 	}
-	if err := r.restore.prepareRestore(ctx, span); err != nil {
+	if err := r.Restore.PrepareRestore(ctx, of); err != nil {
 		return err
 	}
-	if err := r.cluster.checkEtcd(ctx); err != nil {
+	if err := r.Cluster.CheckEtcd(ctx); err != nil {
 		return err
 	}
-	targets, err := r.engine.narrow(ctx, span)
+	targets, err := r.Engine.Narrow(ctx, of)
 	if err != nil {
 		return err
 	}
 	work := work{
-		name: span.command(), targets: targets, judged: before != nil || r.asksConsent || span.plan != "", allowed: allowed,
-		limited: span.last != phase.Verify || span.only, plan: span.plan,
+		Name: of.Command(), Targets: targets, Judged: before != nil || r.AsksConsent || of.Plan != "", Allowed: allowed,
+		Limited: of.Last != phase.Verify || of.Only, Plan: of.Plan,
 	}
-	seen, err := r.cluster.findOutOfBand(ctx)
+	seen, err := r.Cluster.FindOutOfBand(ctx)
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 	if err != nil {
 		return err
 	}
-	if seen.noAnswer == "" && !restores || !span.covers(phase.Addons) {
+	if seen.NoAnswer == "" && !restores || !of.Covers(phase.Addons) {
 		return nil
 	}
 	return r.reachIntoCluster(ctx, work)
@@ -166,15 +167,15 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 
 // reachIntoCluster waits for the cluster's API and then applies what was excluded while it did not answer.
 func (r upRun) reachIntoCluster(ctx context.Context, w work) error {
-	if err := r.cluster.awaitKubernetes(ctx); err != nil {
+	if err := r.Cluster.AwaitKubernetes(ctx); err != nil {
 		return err
 	}
-	seen, err := r.cluster.findOutOfBand(ctx)
+	seen, err := r.Cluster.FindOutOfBand(ctx)
 	if err != nil {
 		return err
 	}
-	seen.noAnswer, w.again = "", true // an error of the API is reported by the engine now
-	w.plan = ""                       // the first pass was compared with it, as a whole
+	seen.NoAnswer, w.Again = "", true // an error of the API is reported by the engine now
+	w.Plan = ""                       // the first pass was compared with it, as a whole
 	_, err = r.do(ctx, w, seen)
 	return err
 }
@@ -182,19 +183,19 @@ func (r upRun) reachIntoCluster(ctx context.Context, w work) error {
 // do assesses the work and runs the engine. It returns whether etcd was restored, before which nothing in the cluster is changed.
 func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, err error) {
 	var judged judgement
-	if w.judged {
-		judged, err = r.engine.judge(ctx, seen, w.targets)
-		if err != nil || w.again && !judged.hasChanges() {
+	if w.Judged {
+		judged, err = r.Engine.Judge(ctx, seen, w.Targets)
+		if err != nil || w.Again && !judged.HasChanges() {
 			return false, err
 		}
-		if w.limited && len(judged.Alone) > 0 {
+		if w.Limited && len(judged.Alone) > 0 {
 			return false, aloneInPhases(judged.Alone)
 		}
-		if err := r.engine.weigh(ctx, judged, w); err != nil {
+		if err := r.Engine.Weigh(ctx, judged, w); err != nil {
 			return false, err
 		}
 	}
-	if err := r.recovery.DeleteNeverRan(ctx); err != nil { // first: the engine starts what is left of one, which then runs
+	if err := r.Recovery.DeleteNeverRan(ctx); err != nil { // first: the engine starts what is left of one, which then runs
 		return false, err
 	}
 	if len(judged.Alone) > 0 {
@@ -202,38 +203,38 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 			return false, err
 		}
 	}
-	if err := r.cluster.keepSnapshot(ctx, judged); err != nil {
+	if err := r.Cluster.KeepSnapshot(ctx, judged); err != nil {
 		return false, err
 	}
-	if !w.again {
-		if restores, err = r.restore.beginRestore(ctx); err != nil {
+	if !w.Again {
+		if restores, err = r.Restore.BeginRestore(ctx); err != nil {
 			return restores, err
 		}
 		if restores {
-			w.later = plan.ChangedWorkers(judged.steps) // they need what is away until etcd is restored
+			w.Later = plan.ChangedWorkers(judged.Steps) // they need what is away until etcd is restored
 		}
 	}
-	if err := r.state.prepareState(ctx, seen, judged); err != nil {
+	if err := r.State.PrepareState(ctx, seen, judged); err != nil {
 		return restores, err
 	}
-	if w.replace, err = r.host.lostISOs(ctx); err != nil {
+	if w.Replace, err = r.Host.LostISOs(ctx); err != nil {
 		return restores, err
 	}
 	lost := len(judged.Lost) > 0 // then the state contains no resource in the cluster any more
-	if err := r.runEngine(ctx, w, !restores && (seen.noAnswer == "" || lost)); err != nil || !restores {
+	if err := r.runEngine(ctx, w, !restores && (seen.NoAnswer == "" || lost)); err != nil || !restores {
 		return restores, err
 	}
-	return restores, r.restore.finishRestore(ctx)
+	return restores, r.Restore.FinishRestore(ctx)
 }
 
 // runEngine runs the engine and writes a backup of the state after it.
 func (r upRun) runEngine(ctx context.Context, w work, reachesCluster bool) error {
-	err := r.engine.update(ctx, w, reachesCluster)
-	if _, unsaved := r.copies.BackUp(context.WithoutCancel(ctx), "after-up"); unsaved != nil {
+	err := r.Engine.Update(ctx, w, reachesCluster)
+	if _, unsaved := r.Copies.BackUp(context.WithoutCancel(ctx), "after-up"); unsaved != nil {
 		return errors.Join(err, unsaved)
 	}
 	if err != nil {
-		return errors.Join(r.cluster.salvageCredentials(context.WithoutCancel(ctx)), r.engine.failed(ctx, opUp, err))
+		return errors.Join(r.Cluster.SalvageCredentials(context.WithoutCancel(ctx)), r.Engine.Failed(ctx, opUp, err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator"
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
 // parts implements all parts of an up and records the order of their calls.
@@ -23,9 +25,9 @@ type parts struct {
 	noState  bool     // there is nothing to back up
 	targets  []string // of the span
 	noAnswer []string // of the Kubernetes API, at each query
-	judged   judgement
+	judged   operator.Judgement
 	restores bool // etcd
-	weighed  work
+	weighed  operator.Work
 	later    [][]string // what each run of the engine leaves to a second pass
 }
 
@@ -42,97 +44,99 @@ func (p *parts) step(name string) error {
 func (p *parts) SettleProcesses(context.Context) error {
 	return p.step("end what a killed run left working")
 }
-func (p *parts) checkHost(context.Context) error      { return p.step("preflight") }
+func (p *parts) CheckHost(context.Context) error      { return p.step("preflight") }
 func (p *parts) DeleteNeverRan(context.Context) error { return p.step("delete remnants") }
 
 func (p *parts) Recover(_ context.Context, goingUp bool) error {
 	return p.step(fmt.Sprintf("recover (going up: %t)", goingUp))
 }
 
-func (p *parts) lostISOs(context.Context) ([]string, error) {
+func (p *parts) LostISOs(context.Context) ([]string, error) {
 	return []string{"iso"}, p.step("find lost ISOs")
 }
 
-func (p *parts) BackUp(_ context.Context, reason string) (*KeptBackup, error) {
+func (p *parts) BackUp(_ context.Context, reason string) (*operator.KeptBackup, error) {
 	if err := p.step("backup " + reason); err != nil || p.noState {
 		return nil, err
 	}
-	return &KeptBackup{Backup: Backup{Name: reason}}, nil
+	return &operator.KeptBackup{Backup: operator.Backup{Name: reason}}, nil
 }
 
-func (p *parts) prepareState(context.Context, outOfBand, judgement) error {
+func (p *parts) PrepareState(context.Context, operator.OutOfBand, operator.Judgement) error {
 	return p.step("prepare the state")
 }
 
-func (p *parts) narrow(context.Context, span) ([]string, error) {
+func (p *parts) Narrow(context.Context, span.Span) ([]string, error) {
 	return p.targets, p.step("choose targets")
 }
 
-func (p *parts) judge(_ context.Context, _ outOfBand, targets []string, _ ...optpreview.Option) (judgement, error) {
+func (p *parts) Judge(_ context.Context, _ operator.OutOfBand, targets []string, _ ...optpreview.Option) (operator.Judgement, error) {
 	return p.judged, p.step(fmt.Sprintf("judge %v", targets))
 }
 
-func (p *parts) weigh(_ context.Context, _ judgement, w work) error {
+func (p *parts) Weigh(_ context.Context, _ operator.Judgement, w operator.Work) error {
 	p.weighed = w
-	return p.step(fmt.Sprintf("consent %v", w.allowed))
+	return p.step(fmt.Sprintf("consent %v", w.Allowed))
 }
 
-func (p *parts) update(_ context.Context, w work, reachesCluster bool) error {
-	p.later = append(p.later, w.later)
-	return p.step(fmt.Sprintf("engine %s %v %v (cluster: %t)", w.name, w.targets, w.replace, reachesCluster))
+func (p *parts) Update(_ context.Context, w operator.Work, reachesCluster bool) error {
+	p.later = append(p.later, w.Later)
+	return p.step(fmt.Sprintf("engine %s %v %v (cluster: %t)", w.Name, w.Targets, w.Replace, reachesCluster))
 }
 
-func (p *parts) failed(_ context.Context, operation string, err error) error {
-	return &FailedError{Operation: operation, Causes: []Cause{}, Again: err.Error()}
+func (p *parts) Failed(_ context.Context, operation string, err error) error {
+	return &operator.FailedError{Operation: operation, Causes: []operator.Cause{}, Again: err.Error()}
 }
 
-func (p *parts) checkEtcd(context.Context) error { return p.step("check etcd") }
+func (p *parts) CheckEtcd(context.Context) error { return p.step("check etcd") }
 
-func (p *parts) nextToReplace(_ context.Context, names []string) (string, error) {
+func (p *parts) NextToReplace(_ context.Context, names []string) (string, error) {
 	return names[len(names)-1], p.step(fmt.Sprintf("choose of %v", names))
 }
 
-func (p *parts) findOutOfBand(context.Context) (outOfBand, error) {
-	seen := outOfBand{}
+func (p *parts) FindOutOfBand(context.Context) (operator.OutOfBand, error) {
+	seen := operator.OutOfBand{}
 	if len(p.noAnswer) > 0 {
-		seen.noAnswer, p.noAnswer = p.noAnswer[0], p.noAnswer[1:]
+		seen.NoAnswer, p.noAnswer = p.noAnswer[0], p.noAnswer[1:]
 	}
 	return seen, p.step("find changes by hand")
 }
 
-func (p *parts) keepSnapshot(context.Context, judgement) error { return p.step("snapshot of etcd") }
+func (p *parts) KeepSnapshot(context.Context, operator.Judgement) error {
+	return p.step("snapshot of etcd")
+}
 
-func (p *parts) prepareRestore(_ context.Context, of span) error {
+func (p *parts) PrepareRestore(_ context.Context, of span.Span) error {
 	if !p.restores {
 		return nil
 	}
 	return p.step("choose the snapshot")
 }
 
-func (p *parts) beginRestore(context.Context) (bool, error) {
+func (p *parts) BeginRestore(context.Context) (bool, error) {
 	if !p.restores {
 		return false, nil
 	}
 	return true, p.step("begin the restore")
 }
 
-func (p *parts) finishRestore(context.Context) error { return p.step("finish the restore") }
+func (p *parts) FinishRestore(context.Context) error { return p.step("finish the restore") }
 
-func (p *parts) awaitKubernetes(context.Context) error { return p.step("await Kubernetes") }
+func (p *parts) AwaitKubernetes(context.Context) error { return p.step("await Kubernetes") }
 
-func (p *parts) salvageCredentials(ctx context.Context) error {
+func (p *parts) SalvageCredentials(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return p.step("salvage credentials")
 }
 
-func (p *parts) conclude(context.Context) (*UpResult, error) {
-	return &UpResult{Last: phase.Verify}, p.step("verify")
+func (p *parts) Conclude(context.Context) (*operator.UpResult, error) {
+	return &operator.UpResult{Last: phase.Verify}, p.step("verify")
 }
 
-func (p *parts) order() upRun {
-	return upRun{recovery: p, host: p, state: p, copies: p, engine: p, cluster: p, restore: p}
+func (p *parts) order() operator.UpRun {
+	return operator.UpRun{Recovery: p, Host: p, State: p, Copies: p, Engine: p, Cluster: p, Restore: p}
 }
 
 // whole is the order of the steps of an up with an existing state.
@@ -147,26 +151,26 @@ const engineStep = 13
 func TestTheOrderOfAnUp(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		span  span
+		span  span.Span
 		steps []string
 	}{
-		{span{last: phase.Verify}, append(append([]string{}, whole...), "verify")},
-		{span{last: phase.Verify, only: true}, []string{"verify"}},
+		{span.Span{Last: phase.Verify}, append(append([]string{}, whole...), "verify")},
+		{span.Span{Last: phase.Verify, Only: true}, []string{"verify"}},
 	} {
 		p := &parts{}
-		result, err := p.order().run(t.Context(), test.span, nil)
+		result, err := p.order().Run(t.Context(), test.span, nil)
 		require.NoError(t, err)
-		require.Equal(t, &UpResult{Last: phase.Verify}, result)
+		require.Equal(t, &operator.UpResult{Last: phase.Verify}, result)
 		require.Equal(t, test.steps, p.steps)
 	}
 	p := &parts{}
-	result, err := p.order().run(t.Context(), span{last: phase.Addons}, nil)
+	result, err := p.order().Run(t.Context(), span.Span{Last: phase.Addons}, nil)
 	require.NoError(t, err)
-	require.Equal(t, &UpResult{Last: phase.Addons}, result)
+	require.Equal(t, &operator.UpResult{Last: phase.Addons}, result)
 	require.NotContains(t, p.steps, "verify")
 
 	p = &parts{failing: "preflight"}
-	_, err = p.order().run(t.Context(), span{last: phase.Verify}, nil)
+	_, err = p.order().Run(t.Context(), span.Span{Last: phase.Verify}, nil)
 	require.ErrorIs(t, err, errStep)
 	require.NotContains(t, p.steps, "verify")
 }
@@ -177,7 +181,7 @@ func TestWhatIsRefusedLeavesTheRestUndone(t *testing.T) {
 	require.Contains(t, whole[engineStep], "engine")
 	for i, step := range whole[:engineStep] {
 		p := &parts{failing: step}
-		require.ErrorIs(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil), errStep, step)
+		require.ErrorIs(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Verify}, nil), errStep, step)
 		require.Equal(t, whole[:i+1], p.steps, "after %q", step)
 	}
 }
@@ -191,11 +195,11 @@ func TestARestoreOfEtcdInAnUp(t *testing.T) {
 		"engine up [] [iso] (cluster: false)", "backup after-up", "finish the restore", "await Kubernetes", "find changes by hand", "judge []",
 	}
 	p := &parts{restores: true}
-	require.NoError(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+	require.NoError(t, p.order().BringUp(t.Context(), span.Whole(), nil))
 	require.Equal(t, restored, p.steps)
 	for _, step := range []string{"choose the snapshot", "begin the restore", "finish the restore"} {
 		p := &parts{restores: true, failing: step}
-		require.ErrorIs(t, p.order().bringUp(t.Context(), wholeSpan, nil), errStep)
+		require.ErrorIs(t, p.order().BringUp(t.Context(), span.Whole(), nil), errStep)
 		require.Equal(t, restored[:slices.Index(restored, step)+1], p.steps)
 	}
 }
@@ -204,16 +208,16 @@ func TestARestoreOfEtcdInAnUp(t *testing.T) {
 func TestWorkersAreChangedAfterARestore(t *testing.T) {
 	t.Parallel()
 	const membership = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$command:local:Command::k3s-dev-worker-1-membership"
-	judged := judgement{
-		counts: map[apitype.OpType]int{apitype.OpDelete: 1},
-		steps:  []plan.Step{{Op: apitype.OpDelete, URN: membership, Old: map[string]any{"delete": "em-infra node remove --name worker-1 --address 192.168.20.21"}}},
+	judged := operator.Judgement{
+		Counts: map[apitype.OpType]int{apitype.OpDelete: 1},
+		Steps:  []plan.Step{{Op: apitype.OpDelete, URN: membership, Old: map[string]any{"delete": "em-infra node remove --name worker-1 --address 192.168.20.21"}}},
 	}
 	p := &parts{restores: true, judged: judged}
-	require.NoError(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+	require.NoError(t, p.order().BringUp(t.Context(), span.Whole(), nil))
 	require.Equal(t, [][]string{{membership}, nil}, p.later)
 
 	p = &parts{judged: judged}
-	require.NoError(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+	require.NoError(t, p.order().BringUp(t.Context(), span.Whole(), nil))
 	require.Equal(t, [][]string{nil}, p.later)
 }
 
@@ -226,18 +230,18 @@ func TestControlPlanesAreReplacedAlone(t *testing.T) {
 		alone = append(alone, "choose of "+names, "choose targets", "judge []", "snapshot of etcd", "prepare the state", "engine up-cp-"+names[len(names)-2:len(names)-1]+" [] [] (cluster: true)", "backup after-up")
 	}
 	alone = append(append(alone, "find changes by hand", "judge []"), whole[before:]...)
-	p := &parts{judged: judgement{Assessment: Assessment{Alone: []string{"cp-1", "cp-2"}}}}
-	require.NoError(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+	p := &parts{judged: operator.Judgement{Assessment: operator.Assessment{Alone: []string{"cp-1", "cp-2"}}}}
+	require.NoError(t, p.order().BringUp(t.Context(), span.Whole(), nil))
 	require.Equal(t, alone, p.steps)
 
 	p = &parts{judged: p.judged}
-	require.EqualError(t, p.order().bringUp(t.Context(), span{last: phase.Provision}, nil),
+	require.EqualError(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Provision}, nil),
 		"cp-1, cp-2 would be replaced one after the other, each with all phases: run up without --until and --only, or give one of them with --only-node")
 	require.NotContains(t, p.steps, "consent []", "it is refused before anything is asked")
 
 	for _, step := range []string{"choose of [cp-1 cp-2]", "engine up-cp-2 [] [] (cluster: true)", "choose of [cp-1]"} {
-		p := &parts{judged: judgement{Assessment: Assessment{Alone: []string{"cp-1", "cp-2"}}}, failing: step}
-		require.Error(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+		p := &parts{judged: operator.Judgement{Assessment: operator.Assessment{Alone: []string{"cp-1", "cp-2"}}}, failing: step}
+		require.Error(t, p.order().BringUp(t.Context(), span.Whole(), nil))
 		require.Equal(t, step, p.steps[slices.Index(alone, step)])
 		require.NotContains(t, p.steps, whole[engineStep], "what comes after is left undone")
 	}
@@ -249,17 +253,17 @@ func TestAnEngineThatFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := &parts{failing: whole[engineStep]}
-	err := p.order().bringUp(ctx, span{last: phase.Verify}, nil)
-	var failure *FailedError
+	err := p.order().BringUp(ctx, span.Span{Last: phase.Verify}, nil)
+	var failure *operator.FailedError
 	require.ErrorAs(t, err, &failure)
-	require.Equal(t, &FailedError{Operation: "up", Causes: []Cause{}, Again: errStep.Error()}, failure)
+	require.Equal(t, &operator.FailedError{Operation: "up", Causes: []operator.Cause{}, Again: errStep.Error()}, failure)
 	require.Equal(t, append(append([]string{}, whole...), "salvage credentials"), p.steps)
 }
 
 func TestABackupThatFailsAfterTheEngine(t *testing.T) {
 	t.Parallel()
 	p := &parts{failing: "backup after-up"}
-	require.ErrorIs(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil), errStep)
+	require.ErrorIs(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Verify}, nil), errStep)
 	require.Equal(t, whole, p.steps, "the state is not safe, so nothing else is read from it")
 }
 
@@ -269,8 +273,8 @@ func TestAFirstUpIsJudgedForAConsentOnly(t *testing.T) {
 	for _, asks := range []bool{true, false} {
 		p := &parts{noState: true}
 		run := p.order()
-		run.asksConsent = asks
-		require.NoError(t, run.bringUp(t.Context(), span{last: phase.Verify}, nil))
+		run.AsksConsent = asks
+		require.NoError(t, run.BringUp(t.Context(), span.Span{Last: phase.Verify}, nil))
 		if asks {
 			require.Equal(t, whole, p.steps)
 		} else {
@@ -282,8 +286,8 @@ func TestAFirstUpIsJudgedForAConsentOnly(t *testing.T) {
 func TestAnUpOfTargets(t *testing.T) {
 	t.Parallel()
 	p := &parts{targets: []string{"vm"}}
-	allowed := []Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}
-	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Provision, only: true}, allowed))
+	allowed := []operator.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}
+	require.NoError(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Provision, Only: true}, allowed))
 	require.Contains(t, p.steps, "judge [vm]")
 	require.Contains(t, p.steps, "consent [--allow-replace cp-1]")
 	require.Contains(t, p.steps, "engine up-only-provision [vm] [iso] (cluster: true)")
@@ -296,18 +300,18 @@ func TestAClusterThatDoesNotAnswer(t *testing.T) {
 	first := append([]string{}, whole...)
 	first[engineStep] = "engine up [] [iso] (cluster: false)"
 	p := &parts{noAnswer: []string{"no answer in 10s"}}
-	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil))
+	require.NoError(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Verify}, nil))
 	require.Equal(t, append(first, "await Kubernetes", "find changes by hand", "judge []"), p.steps, "nothing is left to do")
 
-	p = &parts{noAnswer: []string{"no answer in 10s", "no answer in 10s"}, judged: judgement{counts: map[apitype.OpType]int{apitype.OpUpdate: 1}}}
-	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil))
+	p = &parts{noAnswer: []string{"no answer in 10s", "no answer in 10s"}, judged: operator.Judgement{Counts: map[apitype.OpType]int{apitype.OpUpdate: 1}}}
+	require.NoError(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Verify}, nil))
 	require.Equal(t, append(append(first, "await Kubernetes"), whole[6:]...), p.steps, "what fails now says so itself")
 
 	p = &parts{noAnswer: []string{"no answer in 10s"}}
-	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Provision}, nil))
+	require.NoError(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Provision}, nil))
 	require.NotContains(t, p.steps, "await Kubernetes", "nothing of the cluster is in the span")
 
-	p = &parts{noAnswer: []string{"no answer in 10s"}, judged: judgement{Assessment: Assessment{Lost: []string{"cp-1"}}}}
-	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Provision}, nil))
+	p = &parts{noAnswer: []string{"no answer in 10s"}, judged: operator.Judgement{Assessment: operator.Assessment{Lost: []string{"cp-1"}}}}
+	require.NoError(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Provision}, nil))
 	require.Contains(t, p.steps, "engine up-until-provision [] [iso] (cluster: true)", "nothing of the cluster is left in the state")
 }

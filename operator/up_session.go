@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
 var (
@@ -11,11 +13,11 @@ var (
 	_ upState   = (*session)(nil)
 	_ upEngine  = (*session)(nil)
 	_ upCluster = (*session)(nil)
-	_ upRestore = (*session)(nil)
+	_ upRestore = (*restorer)(nil)
 )
 
-// prepareState implements [upState].
-func (s *session) prepareState(ctx context.Context, seen outOfBand, judged judgement) error {
+// PrepareState implements [upState].
+func (s *session) PrepareState(ctx context.Context, seen outOfBand, judged judgement) error {
 	if err := s.renameNodes(ctx); err != nil {
 		return err
 	}
@@ -25,14 +27,14 @@ func (s *session) prepareState(ctx context.Context, seen outOfBand, judged judge
 	return s.configureAgain(ctx, judged)
 }
 
-// update implements [upEngine].
-func (s *session) update(ctx context.Context, w work, reachesCluster bool) error {
-	targets, excluded := scope(w.targets, !reachesCluster)
-	excluded = append(excluded, w.later...)
-	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(w.replace), optup.SuppressOutputs()}
-	defer s.keepJoining(ctx)()
+// Update implements [upEngine].
+func (s *session) Update(ctx context.Context, w work, reachesCluster bool) error {
+	targets, excluded := span.Scope(w.Targets, !reachesCluster)
+	excluded = append(excluded, w.Later...)
+	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(w.Replace), optup.SuppressOutputs()}
+	defer s.restorer.keepJoining(ctx)()
 	return s.onTargets(ctx, targets, func() error {
-		return s.runEngine(ctx, w.name, func(run engineRun) error {
+		return s.runEngine(ctx, w.Name, func(run engineRun) error {
 			_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
 			return err
 		})

@@ -136,7 +136,7 @@ func askVersions(ctx context.Context, sources status.Sources) (seen running, unr
 	}
 	all.Wait()
 	for i, node := range nodes {
-		seen.add(node.Name, answers[i])
+		seen.Add(node.Name, answers[i])
 		if silent[i] != nil {
 			unread = append(unread, fmt.Sprintf("%s: %v", node.Name, silent[i]))
 		}
@@ -148,7 +148,7 @@ func askVersions(ctx context.Context, sources status.Sources) (seen running, unr
 func clusterVersions(inv *inventory.Inventory, seen running) (*ClusterVersions, error) {
 	wanted := inv.Versions()
 	cluster := &ClusterVersions{Name: inv.Cluster.Name, Wanted: wanted, Runs: append([]NodeVersions{}, seen.reported...)}
-	for _, refusal := range slices.Concat(versions.JudgeTalos(seen.nodes, wanted), versions.JudgeKubernetes(seen.nodes, wanted)) {
+	for _, refusal := range slices.Concat(versions.JudgeTalos(seen.Nodes, wanted), versions.JudgeKubernetes(seen.Nodes, wanted)) {
 		cluster.Refused = append(cluster.Refused, refusal.Error())
 	}
 	var err error

@@ -1,4 +1,4 @@
-package operator
+package operator_test
 
 import (
 	"strings"
@@ -8,20 +8,21 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // versionsOf returns the report about an inventory, whose nodes run what is given by their names.
-func versionsOf(t *testing.T, fixture string, answers map[string]nodeops.Observation) *VersionReport {
+func versionsOf(t *testing.T, fixture string, answers map[string]nodeops.Observation) *operator.VersionReport {
 	t.Helper()
 	inv, err := inventory.Load("../internal/inventory/testdata/" + fixture)
 	require.NoError(t, err)
-	var seen running
+	var seen operator.Running
 	for _, node := range inv.Nodes {
-		seen.add(node.Name, answers[node.Name])
+		seen.Add(node.Name, answers[node.Name])
 	}
-	report, err := SupportedVersions()
+	report, err := operator.SupportedVersions()
 	require.NoError(t, err)
-	report.Cluster, err = clusterVersions(inv, seen)
+	report.Cluster, err = operator.CompareVersions(inv, seen)
 	require.NoError(t, err)
 	return report
 }

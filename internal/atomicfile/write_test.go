@@ -43,3 +43,12 @@ func TestReplaceKeepsTheMode(t *testing.T) {
 	require.NoError(t, atomicfile.Replace(path, []byte("two")))
 	requireOnly(t, path, "two", 0o666)
 }
+
+// TestWriteBesideOverwritesWhatAKilledRunHasLeft, whatever its mode.
+func TestWriteBesideOverwritesWhatAKilledRunHasLeft(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path+".new", []byte("half"), 0o644))
+	require.NoError(t, atomicfile.WriteBeside(path, []byte("one"), 0o600))
+	requireOnly(t, path, "one", 0o600)
+}

@@ -6,21 +6,21 @@ const restoreAgain = "run `em-infra etcd restore` again, which goes on from ther
 // etcdRestore contains the errors of a restore of etcd.
 var etcdRestore = []row{
 	{
-		name: "restore-foreign", speaker: program, failure: "F1", source: "operator/etcd_restore_choice.go",
+		name: "restore-foreign", speaker: program, failure: "F1", source: "operator/internal/etcdrestore/choice.go",
 		pattern: saying(`the snapshot (?P<name>\S+) is of (?:another cluster: the key|the cluster )`),
 		meaning: "the snapshot {name} was taken of another cluster than that of the state, whose keys do not open its Secrets",
 		do:      "choose another one that `em-infra etcd list` shows, or restore the state that belongs to it with `em-infra state restore`",
 		safe:    notTouched,
 	},
 	{
-		name: "restore-former-key", speaker: program, source: "operator/etcd_restore_choice.go",
+		name: "restore-former-key", speaker: program, source: "operator/internal/etcdrestore/choice.go",
 		pattern: saying(`the snapshot (?P<name>\S+) is from before .em-infra rotate encryption-key`),
 		meaning: "the Secrets in {name} are sealed with a key that the cluster has no more, so no API server could read them",
 		do:      "choose a later one that `em-infra etcd list` shows, or first restore the state from before the rotation with `em-infra state restore`",
 		safe:    notTouched,
 	},
 	{
-		name: "restore-minor", speaker: program, source: "operator/etcd_restore_choice.go",
+		name: "restore-minor", speaker: program, source: "operator/internal/etcdrestore/choice.go",
 		pattern: saying(`the snapshot (?P<name>\S+) is of (?P<what>Kubernetes|Talos) (?P<version>\S+), and the inventory says`),
 		meaning: "the data in {name} was written by {what} {version}, and another minor release need not be able to read it",
 		do:      "set the version in cluster.yaml to that minor release, restore, and upgrade afterwards",
@@ -34,7 +34,7 @@ var etcdRestore = []row{
 		safe:    notTouched,
 	},
 	{
-		name: "restore-off", speaker: program, source: "operator/etcd_restore_choice.go",
+		name: "restore-off", speaker: program, source: "operator/internal/etcdrestore/seen.go",
 		pattern: saying(`(?P<nodes>\S.*) of \d+ control planes are switched off, and may have all data of etcd`),
 		meaning: "most control planes are only switched off, and etcd works again when they run",
 		do:      upAgain + ", which starts them; delete their VMs only if they do not come up",
@@ -55,7 +55,7 @@ var etcdRestore = []row{
 		safe:    "yes: the snapshot is kept, and what it was made of",
 	},
 	{
-		name: "replace-without-snapshot", speaker: program, source: "operator/etcd_restore_choice.go",
+		name: "replace-without-snapshot", speaker: program, source: "operator/internal/etcdrestore/choice.go",
 		pattern: saying(`(?P<node>\S+) is the only control plane, and is not replaced without a snapshot of etcd`),
 		meaning: "all data of the cluster is on {node}, and it could not be copied before its machine is deleted",
 		do:      "see `em-infra status` for what etcd lacks, mend that, then " + upAgain,

@@ -1,13 +1,13 @@
-package operator
+package atomicfile
 
 import (
 	"errors"
 	"os"
 )
 
-// writeWhole writes a file that a reader finds as it was before or whole, even if the run is killed. What a killed run has left beside it
+// WriteBeside writes like [Write], and by way of a file beside it whose name is the same each time: what a killed run has left of that
 // is overwritten by the next.
-func writeWhole(path string, text []byte, mode os.FileMode) error {
+func WriteBeside(path string, text []byte, mode os.FileMode) error {
 	beside := path + ".new"
 	if err := os.Remove(beside); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err // it may have another mode

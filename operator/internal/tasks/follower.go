@@ -1,4 +1,5 @@
-package operator
+// Package tasks reports what the host does for the machines that the engine works on.
+package tasks
 
 import (
 	"cmp"
@@ -16,25 +17,26 @@ import (
 )
 
 const (
-	// taskInterval is the interval between two queries of the host's tasks.
-	taskInterval = 5 * time.Second
-	// taskSilence is how long a task must write nothing before the command to stop it is shown.
-	taskSilence = time.Minute
+	// interval is the interval between two queries of the host's tasks.
+	interval = 5 * time.Second
+	// silence is how long a task must write nothing before the command to stop it is shown.
+	silence = time.Minute
 )
 
-// follow reports the host's tasks for the machines that the engine works on, until stop is called. The provider itself waits
-// for tasks without any output (bpg/terraform-provider-proxmox v0.69.1, proxmox/nodes/tasks/tasks.go, WaitForTask).
-func (h hostTasks) follow(ctx context.Context, reporter *progress.Reporter) (stop func()) {
-	reader, err := pve.NewReader(h.host)
+// Follow reports the host's tasks for the machines that the engine works on, until stop is called. The provider itself waits
+// for tasks without any output (bpg/terraform-provider-proxmox v0.69.1, proxmox/nodes/tasks/tasks.go, WaitForTask). place has the flags
+// of the stack for the command that stops a task.
+func Follow(ctx context.Context, host pve.Connection, place string, reporter *progress.Reporter) (stop func()) {
+	reader, err := pve.NewReader(host)
 	if err != nil {
 		return func() {} // the engine reports the error, too
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	follower := taskFollower{reader: reader, place: h.place.Stack, logs: map[string]taskLog{}}
+	follower := NewFollower(reader, place)
 	go func() {
 		defer close(ended)
-		ticker := time.NewTicker(taskInterval)
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
 			select {
@@ -51,41 +53,46 @@ func (h hostTasks) follow(ctx context.Context, reporter *progress.Reporter) (sto
 	}
 }
 
-// taskFollower remembers the length of each task's log.
-type taskFollower struct {
+// Follower remembers the length of each task's log.
+type Follower struct {
 	reader pve.Reader
 	place  string
-	logs   map[string]taskLog // by UPID
+	logs   map[string]log // by UPID
 }
 
-// taskLog is the length of a task's log, and since when it is unchanged.
-type taskLog struct {
+// NewFollower returns a follower that has seen no task. place has the flags of the stack for the command that stops a task.
+func NewFollower(reader pve.Reader, place string) *Follower {
+	return &Follower{reader: reader, place: place, logs: map[string]log{}}
+}
+
+// log is the length of a task's log, and since when it is unchanged.
+type log struct {
 	lines int
 	since time.Time
 }
 
 // ask queries the tasks of each machine that takes longer than one interval. If the host does not answer, the next tick asks again.
-func (f *taskFollower) ask(ctx context.Context, reporter *progress.Reporter, now time.Time) {
+func (f *Follower) ask(ctx context.Context, reporter *progress.Reporter, now time.Time) {
 	shown := map[string]bool{}
 	for _, work := range reporter.Working() {
-		host, vmid := machineOf(work)
-		if vmid == 0 || now.Sub(work.Began) < taskInterval {
+		host, vmid := MachineOf(work)
+		if vmid == 0 || now.Sub(work.Began) < interval {
 			continue
 		}
 		tasks, err := f.reader.TasksOf(ctx, host, vmid)
 		if err != nil || len(tasks) == 0 {
 			continue
 		}
-		task, which := taskFor(vmid, tasks, shown)
+		task, which := Of(vmid, tasks, shown)
 		shown[task.UPID] = true
-		reporter.WaitsFor(work.URN, f.wait(task, which, now))
+		reporter.WaitsFor(work.URN, f.Wait(task, which, now))
 	}
 }
 
-// taskFor returns the task to report for a machine, and the argument of `task stop` for it. That is the VMID, or the UPID if several
+// Of returns the task to report for a machine, and the argument of `task stop` for it. That is the VMID, or the UPID if several
 // clones run and nothing tells which one belongs to the machine. Each machine then gets a clone that was not shown yet, so that all
 // of them are shown.
-func taskFor(vmid int, tasks []pve.Task, shown map[string]bool) (task pve.Task, which string) {
+func Of(vmid int, tasks []pve.Task, shown map[string]bool) (task pve.Task, which string) {
 	if at := slices.IndexFunc(tasks, func(t pve.Task) bool { return t.VMID == vmid }); at >= 0 {
 		return tasks[at], strconv.Itoa(vmid)
 	}
@@ -97,15 +104,15 @@ func taskFor(vmid int, tasks []pve.Task, shown map[string]bool) (task pve.Task, 
 	return inOrder[at], inOrder[at].UPID
 }
 
-// wait describes a task. If the task has written nothing for a while, it adds the command to stop it.
-func (f *taskFollower) wait(task pve.Task, which string, now time.Time) progress.Wait {
+// Wait describes a task. If the task has written nothing for a while, it adds the command to stop it.
+func (f *Follower) Wait(task pve.Task, which string, now time.Time) progress.Wait {
 	known, found := f.logs[task.UPID]
 	if !found || known.lines != len(task.Log) {
-		known = taskLog{lines: len(task.Log), since: now}
+		known = log{lines: len(task.Log), since: now}
 		f.logs[task.UPID] = known
 	}
 	text := fmt.Sprintf("%s on %s since %s", task.Type, task.Node, task.Since.Format(time.TimeOnly))
-	if silent := now.Sub(known.since); silent >= taskSilence {
+	if silent := now.Sub(known.since); silent >= silence {
 		return progress.Wait{
 			For:     fmt.Sprintf("%s, silent for %.0f min; to stop it:", text, silent.Truncate(time.Minute).Minutes()),
 			Command: fmt.Sprintf("task stop %s %s", which, f.place),
@@ -120,9 +127,9 @@ func (f *taskFollower) wait(task pve.Task, which string, now time.Time) progress
 // lastLineRunes limits the last line of a task's log, so that the message fits into a terminal's line.
 const lastLineRunes = 30
 
-// machineOf returns the host that works on a machine, and its VMID; 0 if the resource is not a machine. A clone runs on the host of
+// MachineOf returns the host that works on a machine, and its VMID; 0 if the resource is not a machine. A clone runs on the host of
 // its source.
-func machineOf(work progress.Work) (host string, vmid int) {
+func MachineOf(work progress.Work) (host string, vmid int) {
 	if work.URN.Type() != token.VirtualMachine {
 		return "", 0
 	}

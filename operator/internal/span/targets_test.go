@@ -1,10 +1,12 @@
-package operator
+package span_test
 
 import (
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
 // TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers checks the counts of a preview of targets, because the engine itself refuses
@@ -18,8 +20,8 @@ func TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers(t *testing.T) {
 	seen := []apitype.EngineEvent{step("new", apitype.OpCreate), said, step("other", apitype.OpUpdate), step("old", apitype.OpSame)}
 	all := map[apitype.OpType]int{apitype.OpCreate: 1, apitype.OpUpdate: 1, apitype.OpSame: 1}
 
-	require.Equal(t, map[apitype.OpType]int{apitype.OpCreate: 1, apitype.OpSame: 1}, counted([]string{"new", "old"}, seen, all))
-	require.Equal(t, all, counted(nil, seen, all))
+	require.Equal(t, map[apitype.OpType]int{apitype.OpCreate: 1, apitype.OpSame: 1}, span.Counted([]string{"new", "old"}, seen, all))
+	require.Equal(t, all, span.Counted(nil, seen, all))
 }
 
 // TestTheEngineIsGivenTargetsOrWhatToLeaveOut: the CLI refuses both at once.
@@ -38,13 +40,28 @@ func TestTheEngineIsGivenTargetsOrWhatToLeaveOut(t *testing.T) {
 	}{
 		{targets: nil},
 		{targets: all, kept: all},
-		{targets: nil, silent: true, excluded: []string{inCluster}},
+		{targets: nil, silent: true, excluded: []string{span.InCluster}},
 		{targets: all, silent: true, kept: []string{machine, addons, provider}},
 	} {
-		kept, excluded := scope(test.targets, test.silent)
+		kept, excluded := span.Scope(test.targets, test.silent)
 		require.Equal(t, test.kept, kept)
 		require.Equal(t, test.excluded, excluded)
 	}
 	require.Len(t, all, 4, "the targets themselves stay as they are")
 	require.Equal(t, secret, all[2])
+}
+
+func TestAResourceBelongsToTheNodeWithTheLongestName(t *testing.T) {
+	t.Parallel()
+	nodes := []string{"home-w", "home-w-1", "home-w-10"}
+	for name, want := range map[string]string{
+		"home-w-1":            "home-w-1",
+		"home-w-1-vm":         "home-w-1",
+		"home-w-10-vm":        "home-w-10",
+		"home-w-membership":   "home-w",
+		"home-secrets":        "",
+		"home-template-image": "",
+	} {
+		require.Equal(t, want, span.OwnerOf(name, nodes), name)
+	}
 }

@@ -1,18 +1,17 @@
-package operator
+package etcdrestore
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/atomicfile"
 )
 
-// restoreNote is how far a restore of etcd got, so that the next run goes on from there.
-type restoreNote struct {
+// Note is how far a restore of etcd got, so that the next run goes on from there.
+type Note struct {
 	// Snapshot is its name.
 	Snapshot string `json:"snapshot"`
 	// On is the control plane on which etcd starts from the snapshot.
@@ -27,29 +26,28 @@ type restoreNote struct {
 	Emptied bool `json:"emptied,omitempty"`
 }
 
-// restoreNotes is the file of the note, beside the snapshots.
-type restoreNotes struct{ path string }
-
-func (o *Operator) restoreNotes() restoreNotes {
-	return restoreNotes{path: filepath.Join(o.workspace.Snapshots(), "restore.json")}
+// Notes is the file of the note, beside the snapshots.
+type Notes struct {
+	// Path of the file.
+	Path string
 }
 
-// of returns the note of a restore that did not end in the cluster with these credentials; nil for none. If there are none, that cluster
+// Of returns the note of a restore that did not end in the cluster with these credentials; nil for none. If there are none, that cluster
 // was destroyed, and the note is forgotten.
-func (n restoreNotes) of(talosconfig []byte) (*restoreNote, error) {
+func (n Notes) Of(talosconfig []byte) (*Note, error) {
 	if talosconfig == nil {
-		return nil, n.end()
+		return nil, n.End()
 	}
 	return n.read()
 }
 
 // read returns the note of a restore that did not end; nil for none.
-func (n restoreNotes) read() (*restoreNote, error) {
-	text, err := os.ReadFile(n.path)
+func (n Notes) read() (*Note, error) {
+	text, err := os.ReadFile(n.Path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	var note restoreNote
+	var note Note
 	if err == nil {
 		err = json.Unmarshal(text, &note)
 	}
@@ -59,10 +57,11 @@ func (n restoreNotes) read() (*restoreNote, error) {
 	return &note, nil
 }
 
-func (n restoreNotes) write(note restoreNote) error {
+// Write replaces the note.
+func (n Notes) Write(note Note) error {
 	text, err := json.MarshalIndent(note, "", "  ")
 	if err == nil {
-		err = atomicfile.Write(n.path, append(text, '\n'), 0o600)
+		err = atomicfile.Write(n.Path, append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("note the restore of etcd: %w", err)
@@ -70,9 +69,9 @@ func (n restoreNotes) write(note restoreNote) error {
 	return nil
 }
 
-// end removes the note of a restore that is done.
-func (n restoreNotes) end() error {
-	if err := os.Remove(n.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+// End removes the note of a restore that is done.
+func (n Notes) End() error {
+	if err := os.Remove(n.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("end the restore of etcd: %w", err)
 	}
 	return nil

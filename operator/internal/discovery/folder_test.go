@@ -1,4 +1,4 @@
-package operator
+package discovery_test
 
 import (
 	"os"
@@ -32,10 +32,10 @@ func TestAnInventoryAfterAKill(t *testing.T) {
 		for name, text := range test.left {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
-		inventory := newInventory{dir: dir}
-		err := inventory.check()
+		inventory := discovery.Folder{Dir: dir}
+		err := inventory.Check()
 		if err == nil {
-			_, err = inventory.write(files)
+			_, err = inventory.Write(files)
 		}
 		if test.refused != "" {
 			require.EqualError(t, err, filepath.Join(dir, test.refused)+" exists, and is not overwritten: leave --write-inventory out to adopt what it describes, or move it away", test.name)

@@ -1,4 +1,4 @@
-package operator
+package etcdrestore_test
 
 import (
 	"crypto/sha256"
@@ -20,6 +20,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
+	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
 // etcdWith returns a snapshot with one Secret, sealed with a key.
@@ -95,18 +96,17 @@ func TestASnapshotThatDoesNotFitIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			defer func() { require.NoError(t, opened.Close()) }()
 
-			s := &session{inventory: &inventory.Inventory{Cluster: inventory.Cluster{Name: "k3s-dev"}}}
-			talos, kubernetes := &s.inventory.Cluster.Talos.Version, &s.inventory.Cluster.Kubernetes.Version
+			choice := etcdrestore.Choice{Snapshot: saved, Opened: opened, Cluster: inventory.Cluster{Name: "k3s-dev"}}
+			talos, kubernetes := &choice.Cluster.Talos.Version, &choice.Cluster.Kubernetes.Version
 			require.NoError(t, talos.UnmarshalText([]byte("v1.12.4")))
 			require.NoError(t, kubernetes.UnmarshalText([]byte("v1.35.4")))
-			err = s.fits(&etcdRestoration{snapshot: saved, opened: opened}, ours[:])
+			err = choice.Fits(ours[:])
 			if test.want == "" {
 				require.NoError(t, err)
 				return
 			}
 			require.EqualError(t, err, test.want)
-			var refusal *RefusedError
-			require.ErrorAs(t, err, &refusal)
+			require.ErrorAs(t, err, new(*refusal.Error))
 		})
 	}
 }
@@ -124,7 +124,7 @@ func TestControlPlanesThatAreOnlyOffAreStarted(t *testing.T) {
 		{"one is off, one is gone", map[string]string{"cp-1": "running", "cp-2": "stopped"}, ""},
 		{"two are gone", map[string]string{"cp-1": "running"}, ""},
 	} {
-		err := (&etcdRestoration{seen: seen, power: test.power}).majorityIsOff()
+		err := etcdrestore.Seen{ControlPlanes: seen, Power: test.power}.MajorityIsOff()
 		if test.want == "" {
 			require.NoError(t, err, test.name)
 		} else {
@@ -139,37 +139,45 @@ func TestTheOnlyControlPlaneIsNotReplacedWithoutASnapshot(t *testing.T) {
 	const cp = "k3s-dev-control-1"
 	for _, test := range []struct {
 		name   string
-		begun  *etcdRestoration
+		begun  string
 		failed error
 		want   string
 	}{
 		{
-			"etcd runs nowhere", nil, nil,
-			cp + " is the only control plane, and is not replaced without a snapshot of etcd, which runs nowhere: bring etcd back first with `em-infra etcd restore --stack k3s-dev`",
+			"etcd runs nowhere", "", nil,
+			cp + " is the only control plane, and is not replaced without a snapshot of etcd, which runs nowhere: bring etcd back first with `em-infra etcd restore`",
 		},
 		{
-			"it gives none", nil, errors.New("no control plane gives a snapshot of etcd (" + cp + ": its Talos API does not answer): see `em-infra status`, bring one back, then try again"),
+			"it gives none", "", errors.New("no control plane gives a snapshot of etcd (" + cp + ": its Talos API does not answer): see `em-infra status`, bring one back, then try again"),
 			cp + " is the only control plane, and is not replaced without a snapshot of etcd: no control plane gives a snapshot of etcd (" + cp + ": its Talos API does not answer): see `em-infra status`, bring one back, then try again",
 		},
 		{
-			"nothing can seal it", nil, errors.New("it would be sealed with the passphrase of the stack, and there is none"),
+			"nothing can seal it", "", errors.New("it would be sealed with the passphrase of the stack, and there is none"),
 			cp + " is the only control plane, and is not replaced without a snapshot of etcd: it would be sealed with the passphrase of the stack, and there is none",
 		},
 		{
-			"an earlier run has one of another control plane", &etcdRestoration{note: restoreNote{On: "k3s-dev-control-9"}}, nil,
-			cp + " is the only control plane, and is not replaced without a snapshot of etcd, which runs nowhere: bring etcd back first with `em-infra etcd restore --stack k3s-dev`",
+			"an earlier run has one of another control plane", "k3s-dev-control-9", nil,
+			cp + " is the only control plane, and is not replaced without a snapshot of etcd, which runs nowhere: bring etcd back first with `em-infra etcd restore`",
 		},
-		{"an earlier run has one", &etcdRestoration{note: restoreNote{On: cp}}, errors.New("its machine is gone"), ""},
+		{"an earlier run has one", cp, errors.New("its machine is gone"), ""},
 	} {
-		s := &session{etcdRestore: test.begun}
-		s.place.Stack = "--stack k3s-dev"
-		err := s.replaceOnly(t.Context(), cp, nil, test.failed)
+		goesOn, err := etcdrestore.CheckOnly(cp, false, test.begun, test.failed)
+		require.Equal(t, test.want == "", goesOn, test.name)
 		if test.want == "" {
 			require.NoError(t, err, test.name)
 			continue
 		}
 		require.EqualError(t, err, test.want, test.name)
-		var refusal *RefusedError
-		require.ErrorAs(t, err, &refusal, test.name)
+		require.ErrorAs(t, err, new(*refusal.Error), test.name)
+	}
+}
+
+// TestTheOnlyControlPlaneIsReplacedAfterASnapshot of this run, whatever an earlier one has begun.
+func TestTheOnlyControlPlaneIsReplacedAfterASnapshot(t *testing.T) {
+	t.Parallel()
+	for _, begun := range []string{"", "k3s-dev-control-1"} {
+		goesOn, err := etcdrestore.CheckOnly("k3s-dev-control-1", true, begun, nil)
+		require.NoError(t, err)
+		require.False(t, goesOn, "it goes on with the new one")
 	}
 }

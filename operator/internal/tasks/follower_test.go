@@ -1,4 +1,4 @@
-package operator
+package tasks_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/progress"
+	"github.com/em-infra/em-infra/operator/internal/tasks"
 )
 
 var cloning = pve.Task{
@@ -20,16 +21,16 @@ var cloning = pve.Task{
 // TestAWaitForATaskIsALine that fits into a terminal, with the command to stop the task once it is silent.
 func TestAWaitForATaskIsALine(t *testing.T) {
 	t.Parallel()
-	follow := taskFollower{place: "--stack k3s-dev --lab", logs: map[string]taskLog{}}
+	follow := tasks.NewFollower(pve.Reader{}, "--stack k3s-dev --lab")
 	now := cloning.Since.Add(10 * time.Second)
 	task := cloning
 	task.Log = cloning.Log[:3]
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.wait(task, "102", now))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.wait(task, "102", now.Add(59*time.Second)))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05, silent for 1 min; to stop it:", Command: "task stop 102 --stack k3s-dev --lab"}, follow.wait(task, "102", now.Add(119*time.Second)))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: 6"}, follow.wait(cloning, "102", now.Add(3*time.Minute)), "it writes again")
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.Wait(task, "102", now))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.Wait(task, "102", now.Add(59*time.Second)))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05, silent for 1 min; to stop it:", Command: "task stop 102 --stack k3s-dev --lab"}, follow.Wait(task, "102", now.Add(119*time.Second)))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: 6"}, follow.Wait(cloning, "102", now.Add(3*time.Minute)), "it writes again")
 	task.UPID, task.Log = "another", nil
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05"}, follow.wait(task, "102", now))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05"}, follow.Wait(task, "102", now))
 }
 
 // TestTheTaskOfAMachine: the command stops the task that is shown. Two concurrent clones cannot be distinguished.
@@ -52,7 +53,7 @@ func TestTheTaskOfAMachine(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			task, which := taskFor(102, test.tasks, test.shown)
+			task, which := tasks.Of(102, test.tasks, test.shown)
 			require.Equal(t, test.task, task)
 			require.Equal(t, test.which, which)
 		})
@@ -74,7 +75,7 @@ func TestTheHostThatWorksOnAMachine(t *testing.T) {
 		{other, map[string]any{"nodeName": "pve2", "vmId": 102.0}, "", 0},
 	} {
 		urn := resource.URN("urn:pulumi:k3s-dev::em-infra::" + test.kind + "::k3s-dev-worker-1-vm")
-		host, vmid := machineOf(progress.Work{URN: urn, Inputs: test.inputs})
+		host, vmid := tasks.MachineOf(progress.Work{URN: urn, Inputs: test.inputs})
 		require.Equal(t, test.host, host)
 		require.Equal(t, test.vmid, vmid)
 	}

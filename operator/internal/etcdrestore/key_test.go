@@ -1,4 +1,4 @@
-package operator
+package etcdrestore_test
 
 import (
 	"encoding/binary"
@@ -13,6 +13,8 @@ import (
 
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
+	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
+	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
 // TestASnapshotOfAFormerKeyIsRefused: after a rotation of the key no API server can read the Secrets in it.
@@ -20,7 +22,7 @@ func TestASnapshotOfAFormerKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	for as, want := range map[etcdsnapshot.SealedAs]string{
 		etcdsnapshot.SealedBySecretbox: "",
-		etcdsnapshot.SealedByAESCBC:    "the snapshot 2026-11-20T22-15-00-by-hand is from before `em-infra rotate encryption-key --stack k3s-dev`: its Secrets (1) are sealed with the former key, which the cluster has no more; choose a later one that `em-infra etcd list --stack k3s-dev` shows with --from, or first restore the state that was backed up before the rotation with `em-infra state restore --stack k3s-dev`",
+		etcdsnapshot.SealedByAESCBC:    "the snapshot 2026-11-20T22-15-00-by-hand is from before `em-infra rotate encryption-key`: its Secrets (1) are sealed with the former key, which the cluster has no more; choose a later one that `em-infra etcd list` shows with --from, or first restore the state that was backed up before the rotation with `em-infra state restore`",
 	} {
 		database := snapshottest.BucketOf(t, "key", func(bucket *bolt.Bucket) error {
 			value, err := (&mvccpb.KeyValue{Key: []byte("/registry/secrets/default/one"), Value: append([]byte(as), "sealed"...)}).Marshal()
@@ -37,14 +39,13 @@ func TestASnapshotOfAFormerKeyIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		opened, err := store.Open(saved, []age.Identity{identity})
 		require.NoError(t, err)
-		s := &session{}
-		s.place.Stack = "--stack k3s-dev"
-		err = s.sealedByPresentKey(&etcdRestoration{snapshot: saved, opened: opened})
+		err = etcdrestore.Choice{Snapshot: saved, Opened: opened}.SealedByPresentKey()
 		require.NoError(t, opened.Close())
 		if want == "" {
 			require.NoError(t, err)
 			continue
 		}
 		require.EqualError(t, err, want)
+		require.ErrorAs(t, err, new(*refusal.Error))
 	}
 }

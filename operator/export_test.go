@@ -1,0 +1,158 @@
+package operator
+
+import (
+	"context"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/artifacts"
+	"github.com/em-infra/em-infra/operator/internal/progress"
+	"github.com/em-infra/em-infra/operator/internal/span"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
+	"github.com/em-infra/em-infra/operator/internal/status"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// The order of the steps of each run, for tests that implement its parts, and what is passed from step to step.
+type (
+	UpRun       = upRun
+	PreviewRun  = previewRun
+	DestroyRun  = destroyRun
+	Work        = work
+	Judgement   = judgement
+	OutOfBand   = outOfBand
+	Possessions = possessions
+)
+
+// The names of operations in their errors.
+const (
+	OpUp      = opUp
+	OpDestroy = opDestroy
+)
+
+// Span returns the phases and nodes that the options choose.
+func (o UpOptions) Span() (span.Span, error) { return o.span() }
+
+// The pure parts.
+var (
+	ChosenNodes          = chosenNodes
+	CompareVersions      = clusterVersions
+	HasChanges           = hasChanges
+	JudgeVersions        = judgeVersions
+	PluginsOfOtherBuilds = otherPlugins
+	PicturedNode         = picturedNode
+	RelaxCollector       = relaxCollector
+	SentenceOf           = sentenceOf
+	Untouched            = untouched
+	Upgrades             = upgrades
+)
+
+// Running is what nodes run.
+type Running = running
+
+// Commented is a preview whose comment is written: the steps of its plan, what was allowed, and what must not show.
+func Commented(p Preview, steps []plan.Step, allowed []Permission, stack string, place remedy.Place, hide *artifacts.Redactor) *Preview {
+	p.steps, p.allowed, p.stack, p.place, p.hide = steps, allowed, stack, place, hide
+	return &p
+}
+
+// In returns an operator that works in a folder of its own.
+func In(options Options, work *workspace.Workspace, events Events, now func() time.Time) *Operator {
+	return &Operator{options: options, workspace: work, events: &serialEvents{to: events}, clock: standing{now}}
+}
+
+// standing is a clock that does not wait.
+type standing struct{ now func() time.Time }
+
+func (s standing) Now() time.Time { return s.now() }
+
+func (standing) After(time.Duration) <-chan time.Time { return nil }
+
+// Session is a session that has no engine.
+type Session = session
+
+// Session returns a session with an inventory. purpose is what a person is asked to consent to.
+func (o *Operator) Session(purpose string, inv *inventory.Inventory) *Session {
+	s := o.session(purpose)
+	s.inventory = inv
+	return s
+}
+
+// On returns the session with a state and a host.
+func (s *session) On(state engine.State, host pve.Connection, place remedy.Place) *Session {
+	s.state = &stackstate.State{State: state, Backups: s.state.Backups, Place: place, Now: s.clock.Now, Kept: s.tellBackup, Bucket: s.backupBucket}
+	s.host, s.place = host, place
+	return s
+}
+
+// WithBackups has the session keep its backups where the workspace has them now.
+func (s *session) WithBackups() { s.state.Backups = s.backups() }
+
+// WithFailures records what the engine has reported in its last run, and what a person has consented to.
+func (s *session) WithFailures(failures []progress.Failure, consented ...Permission) {
+	s.failures, s.consented = failures, consented
+}
+
+// State is the state of the session's stack.
+func (s *session) State() *stackstate.State { return s.state }
+
+// ProgramRefuses records a refusal of the program in the engine's last run.
+func (s *session) ProgramRefuses(err error) { s.refusal.note(err) }
+
+// ProgramRefused returns the recorded refusal, and forgets it.
+func (s *session) ProgramRefused() error { return s.refusal.take() }
+
+// Ask asks a person for consent, unless everything is agreed to.
+func (s *session) Ask(ctx context.Context) error { return s.consent.ask(ctx) }
+
+// WriteCredentials writes the credentials of the outputs.
+func (o *Operator) WriteCredentials(outputs stacks.Outputs) error {
+	return o.credentials().keep(outputs)
+}
+
+// ForgottenCredentials removes the credentials.
+func (o *Operator) ForgottenCredentials() error { return o.credentials().forget() }
+
+// ChooseBackup reads the backup of a restore; "" means the newest.
+func (s *session) ChooseBackup(ctx context.Context, name string) error {
+	_, _, err := s.restoration().choose(ctx, name)
+	return err
+}
+
+// MayCreateState refuses a restore into a place from which the state was moved.
+func (s *session) MayCreateState(ctx context.Context) error { return s.restoration().mayCreate(ctx) }
+
+// The checks of a session, and what it finds of backups.
+func (s *session) CheckNotLost(ctx context.Context) error  { return s.checkNotLost(ctx) }
+func (s *session) CheckNotMoved(ctx context.Context) error { return s.checkNotMoved(ctx) }
+func (s *session) CheckFirst() error                       { return s.checkFirst() }
+func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
+	return s.checkTokenIsConfigured(ctx)
+}
+func (s *session) HasEmptyState(ctx context.Context) (bool, error)       { return s.hasEmptyState(ctx) }
+func (s *session) StateBackups(ctx context.Context) *status.StateBackups { return s.stateBackups(ctx) }
+
+func (s *session) RotateTokenOn(ctx context.Context, options RotateTokenOptions) (*TokenRotated, error) {
+	return s.rotateToken(ctx, options)
+}
+
+func (o *Operator) NoteMove(ctx context.Context, to string) error { return o.noteMove(ctx, to) }
+func (o *Operator) CheckSecrets(ctx context.Context) error        { return o.checkSecrets(ctx) }
+func (o *Operator) TellBackup(kept KeptBackup)                    { o.tellBackup(kept) }
+
+func (o *Operator) SaveBackup(at time.Time, reason string, text []byte) (Backup, error) {
+	return o.backups().Save(at, reason, text)
+}
+
+func (o *Operator) FindBackup(ctx context.Context, name string) (Backup, error) {
+	return o.findBackup(ctx, name)
+}
+
+func (o *Operator) ProxmoxToken(ctx context.Context) (token string, place stacks.TokenPlace, err error) {
+	return o.proxmoxToken(ctx, "")
+}

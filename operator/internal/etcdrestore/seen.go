@@ -1,0 +1,56 @@
+package etcdrestore
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Seen is what a restore sees of the control planes before it begins.
+type Seen struct {
+	// ControlPlanes are what they have of etcd.
+	ControlPlanes []ControlPlane
+	// Power is the status of the VMs that are there, by the names of their nodes.
+	Power map[string]string
+}
+
+// DataOf returns what a control plane has of etcd.
+func (s Seen) DataOf(name string) Data {
+	for _, node := range s.ControlPlanes {
+		if node.Name == name {
+			return node.Data
+		}
+	}
+	return Silent
+}
+
+// SwitchedOff returns the control planes whose VMs are there and off. They come back with data of the time before.
+func (s Seen) SwitchedOff() (names []string) {
+	for _, node := range s.ControlPlanes {
+		if status, isThere := s.Power[node.Name]; isThere && status != "running" && node.Data == Silent {
+			names = append(names, node.Name)
+		}
+	}
+	return names
+}
+
+// MajorityIsOff returns an error if a majority of the control planes is only switched off. Switched on by the run, they would be an etcd
+// of their own beside the restored one.
+func (s Seen) MajorityIsOff() error {
+	off := s.SwitchedOff()
+	if len(off) < len(s.ControlPlanes)/2+1 {
+		return nil
+	}
+	return fmt.Errorf("%s of %d control planes are switched off, and may have all data of etcd: run `em-infra up`, which starts them; only if that does not help, delete their VMs, then run `em-infra etcd restore` again",
+		strings.Join(off, ", "), len(s.ControlPlanes))
+}
+
+// Target returns the control plane on which etcd starts from the snapshot: the first that answers, else the first.
+func (s Seen) Target() string {
+	best := s.ControlPlanes[0]
+	for _, node := range s.ControlPlanes {
+		if node.Data > best.Data {
+			best = node
+		}
+	}
+	return best.Name
+}
