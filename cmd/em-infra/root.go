@@ -52,6 +52,8 @@ func newRootCommand() *cobra.Command {
 		newGuardCommand(),
 		newPluginCommand(),
 		newISOCommand(),
+		newImageCommand(),
+		newContainerCommand(),
 		newSecretsCommand(),
 		newCredentialsCommand(),
 		newKubeconfigCommand(),

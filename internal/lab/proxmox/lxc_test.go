@@ -86,7 +86,8 @@ func TestLifeOfAContainer(t *testing.T) {
 	}, l.container("200"), "neither password nor keys are kept")
 	require.Equal(t, []string{"vmhost/local:vztmpl/debian-12-standard_12.7-1_amd64.tar.zst", "vmhost/tank:subvol-200-disk-0"}, l.server.Volumes())
 
-	l.ok(http.MethodPut, "/nodes/vmhost/lxc/200/config", values("cores=2 memory=1024 cmode=shell tags=c"), nil)
+	l.ok(http.MethodPut, "/nodes/vmhost/lxc/200/config", values("cores=2 memory=1024 cmode=shell tags=c description=x"), nil)
+	require.Equal(t, "x\n", l.container("200")["description"], "unlike that of a VM, it ends with a line feed")
 	require.Equal(t, "shell", l.container("200")["cmode"], "what waits for a start is shown")
 
 	var now map[string]any

@@ -43,6 +43,8 @@ var (
 	Cores = Range{1, 2304}
 	// MemoryMiB is the memory in MiB. The provider accepts 64 or more; Talos needs far more.
 	MemoryMiB = Range{1, 268435456}
+	// SwapMiB is the swap of a container in MiB, as the provider accepts it.
+	SwapMiB = Range{0, 268435456}
 	// DiskGiB is the size of a disk in GiB.
 	DiskGiB = Range{1, math.MaxInt}
 )

@@ -168,6 +168,11 @@ func (s *Service) getConfig(c *api.Call) (any, error) {
 		shown = config.Shown()
 		shown["digest"] = ct.Config.Digest()
 
+		// Each line of the file's comment ends with a line feed, the last one, too (LXC/Config.pm, parse_pct_config).
+		if text := shown["description"]; text != "" {
+			shown["description"] = text + "\n"
+		}
+
 		return nil
 	})
 	if err != nil {

@@ -1,0 +1,182 @@
+package pve
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/luthermonson/go-proxmox"
+)
+
+// Image is a file on the internet that a host downloads: the disk image of a system, the template of containers, or an ISO.
+type Image struct {
+	// Host that downloads it.
+	Host string
+	// Volume is the ID that it gets in Proxmox VE: STORAGE:import/FILE, STORAGE:vztmpl/FILE or STORAGE:iso/FILE.
+	Volume string
+	// URL of the file.
+	URL string
+	// Algorithm and Checksum, hexadecimal, are what the file must have, e.g. sha512.
+	Algorithm, Checksum string
+}
+
+// split returns the storage, the content type and the name of the file.
+func (i Image) split() (storage, content, file string, err error) {
+	storage, path, _ := strings.Cut(i.Volume, ":")
+	content, file, _ = strings.Cut(path, "/")
+	if storage == "" || !slices.Contains([]string{"import", "vztmpl", "iso"}, content) || file == "" || strings.Contains(file, "/") {
+		return "", "", "", fmt.Errorf("%q is no volume of an image: give STORAGE:import/FILE, STORAGE:vztmpl/FILE or STORAGE:iso/FILE", i.Volume)
+	}
+	return storage, content, file, nil
+}
+
+// EnsureImage makes the host download a file. The host keeps a file of that name that has the checksum, and refuses one with
+// another (pve-common Tools.pm, download_file_from_url): nothing is ever overwritten.
+func (c Connection) EnsureImage(ctx context.Context, image Image) error {
+	storage, content, file, err := image.split()
+	if err != nil {
+		return err
+	}
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	path := nodePath(image.Host, "storage/"+url.PathEscape(storage)+"/download-url")
+	err = c.work(ctx, client, post, path, map[string]any{
+		"content": content, "filename": file, "url": image.URL, "checksum": image.Checksum, "checksum-algorithm": image.Algorithm,
+	})
+	if err != nil {
+		return fmt.Errorf("%s cannot download %s to %s (%w): mend that, then run up again", image.Host, image.URL, image.Volume, err)
+	}
+	return nil
+}
+
+// ImageTemplate is a template in Proxmox VE whose disk is a disk image, for machines to be cloned from.
+type ImageTemplate struct {
+	// Image is the disk image; its file is removed from the host when the template has it.
+	Image Image
+	// VMID and Name of the template.
+	VMID int
+	Name string
+	// Storage of its disk.
+	Storage string
+}
+
+// mark is the text in the description by which a template is known to have the image, and to be em-infra's.
+func (t ImageTemplate) mark() string {
+	return fmt.Sprintf("Made by em-infra from %s, %s:%s.", t.Image.URL, t.Image.Algorithm, t.Image.Checksum)
+}
+
+// madeHere is the beginning of every such mark.
+const madeHere = "Made by em-infra from "
+
+// EnsureImageTemplate makes a template unless there is one of that VMID with the same image, and reports whether it has. A guest
+// that is another one is never touched.
+func (c Connection) EnsureImageTemplate(ctx context.Context, t ImageTemplate) (made bool, err error) {
+	client, err := c.Client()
+	if err != nil {
+		return false, err
+	}
+	there, err := c.imageTemplate(ctx, client, t)
+	if err != nil || there {
+		return false, err
+	}
+	if err := c.EnsureImage(ctx, t.Image); err != nil {
+		return false, err
+	}
+	err = c.work(ctx, client, post, nodePath(t.Image.Host, "qemu"), map[string]any{
+		"vmid": t.VMID, "name": t.Name, "description": t.mark(), "template": 1, "ostype": "l26", "machine": "q35",
+		"scsihw": "virtio-scsi-single", "scsi0": t.Storage + ":0,import-from=" + t.Image.Volume + ",iothread=1,discard=on,ssd=1",
+		"boot": "order=scsi0", "serial0": "socket", "memory": "512", "cores": 1,
+	})
+	if err != nil {
+		return false, fmt.Errorf("the template %s (VM %d) cannot be made on %s (%w): mend that, then run up again", t.Name, t.VMID, t.Image.Host, err)
+	}
+	return true, c.removeFile(ctx, client, t.Image)
+}
+
+// imageTemplate reports whether the template exists. The error says what is in its place.
+func (c Connection) imageTemplate(ctx context.Context, client *proxmox.Client, t ImageTemplate) (bool, error) {
+	var guests []struct {
+		VMID int    `json:"vmid"`
+		Node string `json:"node"`
+		Type string `json:"type"`
+		Name string `json:"name"`
+	}
+	if err := client.Get(ctx, "/cluster/resources?type=vm", &guests); err != nil {
+		return false, c.explain(err)
+	}
+	for _, guest := range guests {
+		if guest.VMID != t.VMID {
+			continue
+		}
+		found, err := c.describedAs(ctx, client, guest.Node, guest.Type, guest.VMID)
+		switch {
+		case err != nil:
+			return false, err
+		case found == t.mark() && guest.Node == t.Image.Host:
+			return true, nil
+		default:
+			return false, fmt.Errorf("VMID %d is %s (%s) on %s, which is not the template %s of this image: choose another VMID for the image", t.VMID, guest.Name, guest.Type, guest.Node, t.Name)
+		}
+	}
+	return false, nil
+}
+
+// describedAs returns the description of a guest.
+func (c Connection) describedAs(ctx context.Context, client *proxmox.Client, node, kind string, vmid int) (string, error) {
+	var config struct {
+		Description string `json:"description"`
+	}
+	err := client.Get(ctx, nodePath(node, fmt.Sprintf("%s/%d/config", kind, vmid)), &config)
+	return strings.TrimSpace(config.Description), err
+}
+
+// ImageTemplateRelease is the result of the release of a template.
+type ImageTemplateRelease string
+
+const (
+	// TemplateDeleted means that it was deleted.
+	TemplateDeleted ImageTemplateRelease = "deleted"
+	// TemplateGone means that it did not exist.
+	TemplateGone ImageTemplateRelease = "gone before"
+	// TemplateForeign means that the guest of that VMID was not made by em-infra from an image, so it stays.
+	TemplateForeign ImageTemplateRelease = "kept: em-infra did not make it"
+)
+
+// ReleaseImageTemplate deletes a template that em-infra has made from an image.
+func (c Connection) ReleaseImageTemplate(ctx context.Context, host string, vmid int) (ImageTemplateRelease, error) {
+	client, err := c.Client()
+	if err != nil {
+		return "", err
+	}
+	text, err := c.describedAs(ctx, client, host, "qemu", vmid)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "does not exist"):
+		return TemplateGone, nil
+	case err != nil:
+		return "", c.explain(err)
+	case !strings.HasPrefix(text, madeHere):
+		return TemplateForeign, nil
+	}
+	path := nodePath(host, fmt.Sprintf("qemu/%d?purge=1&destroy-unreferenced-disks=1", vmid))
+	if err := c.work(ctx, client, remove, path, nil); err != nil {
+		return "", fmt.Errorf("the template VM %d on %s cannot be deleted (%w): mend that, then run again", vmid, host, err)
+	}
+	return TemplateDeleted, nil
+}
+
+// removeFile removes the file of an image from the host.
+func (c Connection) removeFile(ctx context.Context, client *proxmox.Client, image Image) error {
+	storage, _, _, err := image.split()
+	if err != nil {
+		return err
+	}
+	path := nodePath(image.Host, "storage/"+url.PathEscape(storage)+"/content/"+url.PathEscape(image.Volume))
+	if err := c.work(ctx, client, remove, path, nil); err != nil {
+		return fmt.Errorf("%s cannot be removed from %s (%w): it is not needed any more, remove it by hand", image.Volume, image.Host, err)
+	}
+	return nil
+}

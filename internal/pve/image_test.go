@@ -1,0 +1,123 @@
+package pve_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+const debianURL = "https://cloud.debian.example/debian-13-generic-amd64-20251117-2299.qcow2"
+
+var debian = pve.ImageTemplate{
+	Image: pve.Image{Host: node, Volume: "local:import/debian-13-9100.qcow2", URL: debianURL, Algorithm: "sha512", Checksum: "ab12"},
+	VMID:  9100, Name: "debian-13", Storage: "tank",
+}
+
+// withImages gives the host a storage for images and templates, and an image that stands in for one on the internet.
+func withImages(c *proxmox.Config) {
+	c.Hosts[0].Storages = append(c.Hosts[0].Storages, proxmox.Storage{
+		Name: "local", Type: storage.Dir, Path: "/var/lib/vz", Content: []string{storage.ISO, storage.Template, storage.Import}, TotalBytes: 64 << 30,
+	}, proxmox.Storage{
+		Name: "guests", Type: storage.LVMThin, Content: []string{storage.RootDir}, TotalBytes: 64 << 30,
+	})
+	c.Tokens[0].Role, c.Tokens[0].Privileges = "Administrator", nil
+	c.StandIns = func(string) (proxmox.StandIn, bool) {
+		return proxmox.StandIn{Bytes: 300 << 20, Virtual: 3 << 30, Checksum: "ab12", Algorithm: "sha512"}, true
+	}
+}
+
+func TestATemplateIsMadeFromAnImageOnce(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, withImages)
+	made, err := e.connection.EnsureImageTemplate(t.Context(), debian)
+	require.NoError(t, err)
+	require.True(t, made)
+	require.Contains(t, e.server.Volumes(), node+"/tank:base-9100-disk-0")
+	require.NotContains(t, e.server.Volumes(), node+"/local:import/debian-13-9100.qcow2", "the template has it")
+
+	made, err = e.connection.EnsureImageTemplate(t.Context(), debian)
+	require.NoError(t, err)
+	require.False(t, made)
+
+	next := debian
+	next.Image.Checksum = "cd34"
+	_, err = e.connection.EnsureImageTemplate(t.Context(), next)
+	require.EqualError(t, err, "VMID 9100 is debian-13 (qemu) on vmhost, which is not the template debian-13 of this image: choose another VMID for the image")
+
+	released, err := e.connection.ReleaseImageTemplate(t.Context(), node, 9100)
+	require.NoError(t, err)
+	require.Equal(t, pve.TemplateDeleted, released)
+	released, err = e.connection.ReleaseImageTemplate(t.Context(), node, 9100)
+	require.NoError(t, err)
+	require.Equal(t, pve.TemplateGone, released)
+	released, err = e.connection.ReleaseImageTemplate(t.Context(), node, templateID)
+	require.NoError(t, err)
+	require.Equal(t, pve.TemplateForeign, released)
+}
+
+func TestAnImageWithAnotherChecksumIsRefused(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, withImages)
+	image := debian.Image
+	image.Checksum = "ffff"
+	require.EqualError(t, e.connection.EnsureImage(t.Context(), image),
+		"vmhost cannot download "+debianURL+" to local:import/debian-13-9100.qcow2 (checksum mismatch: got 'ab12' != expect 'ffff'): mend that, then run up again")
+	image.Volume = "local:images/x"
+	require.EqualError(t, e.connection.EnsureImage(t.Context(), image),
+		`"local:images/x" is no volume of an image: give STORAGE:import/FILE, STORAGE:vztmpl/FILE or STORAGE:iso/FILE`)
+}
+
+// TestAFileThatIsThereIsKept: the template of containers is downloaded once, and stays.
+func TestAFileThatIsThereIsKept(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, withImages)
+	image := pve.Image{Host: node, Volume: "local:vztmpl/debian.tar.zst", URL: debianURL, Algorithm: "sha512", Checksum: "ab12"}
+	require.NoError(t, e.connection.EnsureImage(t.Context(), image))
+	require.NoError(t, e.connection.EnsureImage(t.Context(), image))
+	image.Checksum = "cd34"
+	require.ErrorContains(t, e.connection.EnsureImage(t.Context(), image), "mismatch (got 'ab12' != expect 'cd34'), aborting")
+}
+
+func TestTheRootOfAContainerGrows(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, withImages)
+	require.NoError(t, e.connection.EnsureImage(t.Context(), pve.Image{Host: node, Volume: "local:vztmpl/debian.tar.zst", URL: debianURL, Algorithm: "sha512", Checksum: "ab12"}))
+	e.must(http.MethodPost, "/lxc", url.Values{"vmid": {"200"}, "ostemplate": {"local:vztmpl/debian.tar.zst"}, "rootfs": {"guests:4"}})
+	guest := pve.Guest{Node: node, Type: pve.TypeContainer, VMID: 200}
+
+	for _, step := range []struct {
+		size  int
+		grown bool
+	}{{4, false}, {8, true}, {8, false}} {
+		grown, err := e.connection.GrowRoot(t.Context(), guest, step.size)
+		require.NoError(t, err)
+		require.Equal(t, step.grown, grown)
+	}
+	_, err := e.connection.GrowRoot(t.Context(), guest, 2)
+	require.EqualError(t, err, "the root of CT 200 on vmhost has 8 GiB and cannot shrink to 2: set diskGiB back to 8, or replace the container")
+}
+
+func TestSnapshotsBeforeChangesAreFew(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, withImages)
+	e.must(http.MethodPost, "/qemu", url.Values{"vmid": {"201"}, "scsi0": {"tank:1"}})
+	e.must(http.MethodPost, "/qemu/201/snapshot", url.Values{"snapname": {"mine"}})
+	guest := pve.Guest{Node: node, Type: pve.TypeVM, VMID: 201}
+	for i := range 4 {
+		name, err := e.connection.TakeSnapshot(t.Context(), guest, fmt.Sprint("a", i), 2)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint("em-infra-a", i), name)
+	}
+	client, err := e.connection.Client()
+	require.NoError(t, err)
+	var left []struct{ Name string }
+	require.NoError(t, client.Get(t.Context(), "/nodes/"+node+"/qemu/201/snapshot", &left))
+	require.ElementsMatch(t, []struct{ Name string }{{"mine"}, {"em-infra-a2"}, {"em-infra-a3"}, {"current"}}, left, "those of others stay")
+}
