@@ -66,7 +66,7 @@ func TestInitInAnEmptyFolder(t *testing.T) {
 		".gitignore", ".state/.gitkeep", "Pulumi.home.yaml", "Pulumi.yaml", "schemas/cluster.schema.json", "schemas/nodes.schema.json",
 		"stacks/home/cluster.yaml", "stacks/home/nodes.yaml",
 	}, initialized.Files)
-	require.Equal(t, "https://192.168.1.10:6443", initialized.Inventory.Cluster.EndpointURL().String(), "the host itself has that address")
+	require.Equal(t, "https://192.168.1.11:6443", initialized.Inventory.Cluster.EndpointURL().String(), "the host itself has the first address")
 	require.Zero(t, len(initialized.Checks.Unsound()))
 	for _, file := range initialized.Files {
 		text, err := os.ReadFile(filepath.Join(options.Project, file))
@@ -117,7 +117,7 @@ func TestInitIsRefused(t *testing.T) {
 		{"a token without rights", func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "NoAccess", nil }, nil,
 			"token em-infra@pve!operator may do nothing on this Proxmox VE: give it the role with the commands that `em-infra role` prints"},
 		{"a token with few rights", func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "PVEAuditor", nil }, nil,
-			"host pve has no bridge that the token may use: "},
+			"token em-infra@pve!operator lacks Sys.AccessNetwork on /nodes/pve: as root on the host: `pveum acl modify /nodes/pve --users em-infra@pve --roles EmInfraOperator`"},
 		{"a taken name", nil, func(o *operator.InitOptions) { o.Answers.Cluster = "Home" }, "stacks/home/cluster.yaml:5: name: is not a DNS-1123 label (a-z, 0-9 and -, a letter or digit first and last; got Home): did you mean home?"},
 		{"another bridge", nil, func(o *operator.InitOptions) {
 			o.Answers.Bridge, o.Answers.Network = "vmbr7", netip.MustParsePrefix("10.0.0.0/24")
