@@ -13,7 +13,7 @@ import (
 )
 
 // described are the types whose fields a user of the library fills in to make a cluster.
-var described = regexp.MustCompile(`^(Talos(Template|Node|Cluster)Args|GpuWorkerArgs|ProxmoxHostArgs|PoolArgs|Pool|ProxmoxAPI|Machine|DataDisk|NIC|Startup|NodeNetwork|GPU|PCIDevice|Schematic)$`)
+var described = regexp.MustCompile(`^(Talos(Template|Node|Cluster)Args|GpuWorkerArgs|ProxmoxHostArgs|PoolArgs|Pool|ProxmoxAPI|Machine|DataDisk|NIC|System|SystemDisk|Card|VirtualMachineArgs|ContainerArgs|ImageSource|ImageTemplateArgs|ContainerTemplateArgs|Startup|NodeNetwork|GPU|PCIDevice|Schematic)$`)
 
 func TestEveryFieldSaysWhetherItIsRequiredAndWhatAChangeDoes(t *testing.T) {
 	t.Parallel()
@@ -39,14 +39,14 @@ func TestEveryFieldSaysWhetherItIsRequiredAndWhatAChangeDoes(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 16, seen, "a type was renamed")
+	require.Equal(t, 24, seen, "a type was renamed")
 }
 
 // requireDescribed accepts one description of a change for all fields of a type.
 func requireDescribed(t *testing.T, kind, doc string, fields *ast.StructType) {
 	t.Helper()
 	for _, field := range fields.Fields.List {
-		if !field.Names[0].IsExported() {
+		if len(field.Names) == 0 || !field.Names[0].IsExported() { // the fields of an embedded type are described there
 			continue
 		}
 		text := field.Doc.Text()

@@ -14,6 +14,9 @@ const (
 	typeTalosCluster  = token.TalosCluster
 	typeClusterAddons = token.ClusterAddons
 	typeProxmoxHost   = token.ProxmoxHost
+
+	typeVirtualMachine = token.StandaloneMachine
+	typeContainer      = token.StandaloneContainer
 )
 
 // NodeName returns the logical name of a node of a cluster: unique among clusters, without the cluster's name twice

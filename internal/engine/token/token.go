@@ -12,11 +12,16 @@ const (
 	TalosCluster  = "em-infra:index:TalosCluster"
 	ClusterAddons = "em-infra:index:ClusterAddons"
 	ProxmoxHost   = "em-infra:index:ProxmoxHost"
+
+	// StandaloneMachine and StandaloneContainer are no nodes of a cluster.
+	StandaloneMachine   = "em-infra:index:VirtualMachine"
+	StandaloneContainer = "em-infra:index:Container"
 )
 
 // The resources of providers.
 const (
 	VirtualMachine = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	Container      = "proxmoxve:CT/container:Container"
 	PCIMapping     = "proxmoxve:Hardware/mapping/pci:Pci"
 	Pool           = "proxmoxve:Permission/pool:Pool"
 	Secrets        = "talos:machine/secrets:Secrets"
