@@ -27,6 +27,7 @@ require (
 	github.com/klauspost/compress v1.18.5 // opens snapshots of etcd that talos-backup has compressed
 	github.com/luthermonson/go-proxmox v0.7.0 // the tool's own connection to Proxmox VE
 	github.com/muhlba91/pulumi-proxmoxve/sdk/v6 v6.18.1 // given; label of the plugin built in tools/
+	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // lab: the diff of staged interfaces
 	github.com/pulumi/pulumi-command/sdk v1.2.1 // given; label of the stand-in in tools/
 	github.com/pulumi/pulumi-kubernetes/sdk/v4 v4.30.0 // given
 	github.com/pulumi/pulumi/sdk/v3 v3.254.0 // given; the CLI in tools/cli has the same version
@@ -241,7 +242,6 @@ require (
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/pkg/term v1.1.0 // indirect
 	github.com/planetscale/vtprotobuf v0.6.1-0.20241121165744-79df5c4772f2 // indirect
-	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
 	github.com/pulumi/appdash v0.0.0-20231130102222-75f619a67231 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/rogpeppe/go-internal v1.14.1 // indirect

@@ -3,6 +3,7 @@ package components
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -15,6 +16,8 @@ type ProxmoxHost struct {
 
 	// Pools are the resource pools, in the order of the arguments.
 	Pools []*Pool
+	// Networks make the networks of the hosts, in the order of the arguments.
+	Networks []pulumi.Resource
 }
 
 // ProxmoxHostArgs describe how hosts are configured.
@@ -26,6 +29,9 @@ type ProxmoxHostArgs struct {
 	// Pools are the names of resource pools that are created unless they exist. Default: none. A change creates and deletes pools, but never
 	// one that was there before, nor one with members.
 	Pools []string
+	// Networks are the networks of hosts, one for each host at most. Default: none. A change stages the interfaces of its host and reloads
+	// them once.
+	Networks []HostNetwork
 }
 
 // NewProxmoxHost configures hosts. It returns an error if an argument is missing or not valid in Proxmox VE.
@@ -44,6 +50,13 @@ func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opt
 		}
 		h.Pools = append(h.Pools, made)
 	}
+	for _, network := range args.Networks {
+		made, err := newHostNetwork(ctx, HostNetworkName(name, network.Host), name, network, args.API, pulumi.Parent(h), pulumi.DeleteBeforeReplace(true))
+		if err != nil {
+			return nil, err
+		}
+		h.Networks = append(h.Networks, made)
+	}
 	return h, ctx.RegisterResourceOutputs(h, pulumi.Map{})
 }
 
@@ -59,6 +72,13 @@ func (args *ProxmoxHostArgs) validate() error {
 	problems := []error{args.API.validate(), require(len(args.Hosts) > 0, "Hosts", "name one host at least")}
 	for i, host := range args.Hosts {
 		problems = append(problems, requireName(limits.Host, host, fmt.Sprintf("Hosts[%d]", i)))
+	}
+	for i, network := range args.Networks {
+		at := fmt.Sprintf("Networks[%d]", i)
+		same := func(other HostNetwork) bool { return other.Host == network.Host }
+		problems = append(problems, network.validate(at),
+			require(slices.Contains(args.Hosts, network.Host), at+".Host", network.Host+" is not among Hosts"),
+			require(slices.IndexFunc(args.Networks, same) == i, at+".Host", network.Host+" has a network already"))
 	}
 	return errors.Join(problems...)
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
@@ -18,7 +19,8 @@ type layer interface {
 	Content
 
 	// examine checks whether the hosts can bear what the inventory describes. It changes nothing.
-	examine(ctx context.Context, host pve.Connection) (preflight.Report, error)
+	// The interfaces that are allowed may be changed although the API is reached by them.
+	examine(ctx context.Context, host pve.Connection, allowed []string) (preflight.Report, error)
 	// findByHand compares what the engine's refresh does not read with the state.
 	findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand
 }
@@ -42,6 +44,12 @@ func (o UpOptions) checkWhole() error {
 		return errNoPhases
 	}
 	return nil
+}
+
+// allowInterfaces lets this run change interfaces by which the API is reached.
+func (s *session) allowInterfaces(names []string) {
+	s.interfaces = names
+	s.stack.Workspace().SetEnvVar(pve.AllowInterfacesVariable, strings.Join(names, ","))
 }
 
 // LostISOs implements [upHost]: a layer has no templates.

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"slices"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/operator/internal/drift"
@@ -25,7 +26,10 @@ func (l layerRun) drift(ctx context.Context) (drift.Report, error) {
 	}
 	steps := plan.Steps(events)
 	seen.mark(steps)
-	report.Host = append(report.Host, drift.Resources(steps)...)
+	steps = slices.DeleteFunc(steps, func(step plan.Step) bool {
+		return slices.ContainsFunc(seen.ByHand, func(changed byHand) bool { return changed.urn == step.URN && len(seen.Differences) > 0 })
+	})
+	report.Host = append(append(report.Host, seen.Differences...), drift.Resources(steps)...)
 	report.Unread = append(report.Unread, seen.unasked()...)
 	return report, nil
 }

@@ -34,7 +34,7 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 // ExamineHost implements [previewHost].
 func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 	if s.layer != nil {
-		return s.layer.examine(ctx, s.host)
+		return s.layer.examine(ctx, s.host, s.interfaces)
 	}
 	factory, err := factoryURL(s.factory)
 	if err != nil {

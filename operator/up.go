@@ -28,6 +28,9 @@ type UpOptions struct {
 	Plan string
 	// Allow lists the risks for the cluster that are allowed. Default: none.
 	Allow []Permission
+	// AllowInterfaces are interfaces of hosts, as HOST/INTERFACE, that a stack of hosts may change although the API is reached by them.
+	// Default: none.
+	AllowInterfaces []string
 	// SkipRefresh uses the state as it is, without reading the host first. Default: false.
 	SkipRefresh bool
 }
@@ -66,7 +69,11 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 		if err := options.checkWhole(); err != nil {
 			return nil, refused(err)
 		}
+		s.allowInterfaces(options.AllowInterfaces)
 		return s.bringUp(ctx, chosen, options.Allow)
+	}
+	if len(options.AllowInterfaces) > 0 {
+		return nil, refused(errors.New("--allow-interface is for a stack of hosts: this one describes a cluster, leave it out"))
 	}
 	if err := s.chooseNodes(options); err != nil {
 		return nil, err

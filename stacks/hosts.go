@@ -5,6 +5,7 @@ import (
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -34,13 +35,54 @@ func hostsProgram(ctx *pulumi.Context, settings settings, options Options) error
 	return nil
 }
 
+// HostNetworkName returns the logical name of the resource that makes the network of a host, for code that reads a state.
+func HostNetworkName(inv *hosts.Inventory, host string) string {
+	return components.HostNetworkName(inv.File.Name, host)
+}
+
+// HostNetworks returns the networks that an inventory wants, as the operations on hosts read them.
+func HostNetworks(inv *hosts.Inventory) []hostspec.Network {
+	var wanted []hostspec.Network
+	for _, network := range proxmoxHostArgs(inv, settings{}).Networks {
+		wanted = append(wanted, network.Spec(inv.File.Name))
+	}
+	return wanted
+}
+
 // proxmoxHostArgs returns the arguments of the component for the inventory.
 func proxmoxHostArgs(inv *hosts.Inventory, s settings) *components.ProxmoxHostArgs {
 	args := &components.ProxmoxHostArgs{API: s.api(), Hosts: inv.Hosts()}
 	for _, pool := range inv.File.Pools {
 		args.Pools = append(args.Pools, pool.Name)
 	}
+	for _, host := range inv.File.Hosts {
+		if interfaces := hostInterfaces(host.Network); len(interfaces) > 0 {
+			args.Networks = append(args.Networks, components.HostNetwork{Host: host.Name, Interfaces: interfaces})
+		}
+	}
 	return args
+}
+
+// hostInterfaces returns the bridges, then the VLANs, which may be on them.
+func hostInterfaces(network hosts.Network) []components.HostInterface {
+	var interfaces []components.HostInterface
+	for _, bridge := range network.Bridges {
+		one := hostInterface(bridge.Name, bridge.Addressed)
+		one.Ports, one.VLANAware = bridge.Ports, bridge.VLANAware
+		interfaces = append(interfaces, one)
+	}
+	for _, vlan := range network.VLANs {
+		one := hostInterface(vlan.Name, vlan.Addressed)
+		one.Device, one.Tag = vlan.Device, vlan.Tag
+		interfaces = append(interfaces, one)
+	}
+	return interfaces
+}
+
+func hostInterface(name string, on hosts.Addressed) components.HostInterface {
+	return components.HostInterface{
+		Name: name, Address: on.Address, Address6: on.Address6, Gateway: on.Gateway, Gateway6: on.Gateway6, MTU: on.MTU, Comment: on.Comment,
+	}
 }
 
 func exportHosts(ctx *pulumi.Context, inv *hosts.Inventory, options Options) {

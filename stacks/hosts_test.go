@@ -18,6 +18,11 @@ func TestAStackOfHosts(t *testing.T) {
 	require.NoError(t, err)
 	pool := r.Named(t, "command:local:Command", "site-pool-k3s-dev")
 	require.Contains(t, pool.Inputs["create"].StringValue(), " pool ensure k3s-dev")
+	network := r.Named(t, "command:local:Command", "site-network-vmhost").Inputs["environment"].ObjectValue()["EM_INFRA_HOST_NETWORK"].StringValue()
+	require.JSONEq(t, `{"node": "vmhost", "owner": "site", "interfaces": [
+		{"name": "vmbr1", "ports": ["eno2"], "vlanAware": true, "mtu": 9000, "comment": "storage"},
+		{"name": "vmbr1.30", "device": "vmbr1", "tag": 30, "address": "10.30.0.10/24"}
+	]}`, network)
 	for key := range r.Resources {
 		require.NotContains(t, key, "talos")
 	}

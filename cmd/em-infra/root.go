@@ -48,6 +48,7 @@ func newRootCommand() *cobra.Command {
 		newToolsCommand(),
 		newNodeCommand(),
 		newPoolCommand(),
+		newHostCommand(),
 		newClusterCommand(),
 		newGuardCommand(),
 		newPluginCommand(),

@@ -25,6 +25,7 @@ type upFlags struct {
 	phases  phaseFlags
 
 	canary, onlyNode, plan string
+	interfaces             []string
 }
 
 func newUpCommand() *cobra.Command {
@@ -62,6 +63,7 @@ Changes made by hand on the host are overwritten. The host is read before anythi
 	command.Flags().StringVar(&flags.canary, "canary", "", "the node that another image of Talos comes to before all others, instead of the inventory's upgrade.canary")
 	command.Flags().StringVar(&flags.onlyNode, "only-node", "", "change this node alone; the others keep what they run until a later up")
 	command.Flags().StringVar(&flags.plan, "plan", "", "carry out the plan with this fingerprint, which preview shows, and refuse any other one")
+	command.Flags().StringArrayVar(&flags.interfaces, "allow-interface", nil, "change this interface of a host, as `HOST/INTERFACE`, although the API is reached by it; may be given more than once")
 	completeFlag(command, "canary", flags.place.completeNodes)
 	completeFlag(command, "only-node", flags.place.completeNodes)
 	return command
@@ -74,6 +76,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 	if err := errors.Join(spanErr, allowErr); err != nil {
 		return refused(err)
 	}
+	options.AllowInterfaces = f.interfaces
 	options.SkipRefresh, options.Canary, options.OnlyNode, options.Plan = !f.place.refresh, f.canary, f.onlyNode, f.plan
 	o, err := f.place.openChosen(streams, f.choices)
 	if err != nil {

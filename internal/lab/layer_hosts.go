@@ -16,13 +16,24 @@ var machinesNetwork = netip.MustParsePrefix("192.168.20.0/24")
 func SiteOfHosts(inv *hostinventory.Inventory) Site {
 	names := inv.Hosts()
 	site := Site{Host: names[0], Network: machinesNetwork}
-	for _, name := range names {
+	for i, name := range names {
 		site.Hosts = append(site.Hosts, proxmox.Host{
 			Name: name, Cores: leastCores, CPUModel: cpuModel, MemoryMiB: leastMemoryMiB, Storages: installedStorages(),
-			Bridges: []proxmox.Bridge{{Name: "vmbr0", Ports: []string{"eno1"}, VLANAware: true}},
+			Bridges: []proxmox.Bridge{{
+				Name: "vmbr0", Ports: []string{"eno1"}, Address: netip.PrefixFrom(addressOf(i), machinesNetwork.Bits()), Gateway: machinesNetwork.Addr().Next(),
+			}},
 		})
 	}
 	return site
+}
+
+// addressOf returns the address of a host in the network of the machines: .10 for the first.
+func addressOf(host int) netip.Addr {
+	address := machinesNetwork.Addr()
+	for range 10 + host {
+		address = address.Next()
+	}
+	return address
 }
 
 // installedStorages returns the storages that the installer creates (pve-installer, Proxmox/Install.pm, extract_data).

@@ -61,14 +61,17 @@ func (c Connection) Client() (*proxmox.Client, error) {
 		return nil, ErrEndpoint
 	}
 	id, secret, _ := strings.Cut(c.Token, "=")
+	return proxmox.NewClient(origin+"/api2/json", proxmox.WithHTTPClient(c.httpClient()), proxmox.WithAPIToken(id, secret)), nil
+}
+
+// httpClient returns the client for requests without a session.
+func (c Connection) httpClient() *http.Client {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		MaxIdleConnsPerHost: 16,                                                                        // a reader asks many things at once
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: c.Insecure, MinVersion: tls.VersionTLS12}, //nolint:gosec // the user's own choice, as with the provider
 	}
-	return proxmox.NewClient(origin+"/api2/json",
-		proxmox.WithHTTPClient(&http.Client{Transport: loud{transport}, Timeout: requestTimeout}),
-		proxmox.WithAPIToken(id, secret)), nil
+	return &http.Client{Transport: loud{transport}, Timeout: requestTimeout}
 }
 
 // Reach queries the version of the host. The error is one sentence: why the host does not answer, and what to do.

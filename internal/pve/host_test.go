@@ -150,6 +150,8 @@ func (e *emulated) begin(verb, path string, params url.Values) (upid string) {
 	switch verb {
 	case http.MethodPost:
 		err = client.Post(e.t.Context(), path, body, &upid)
+	case http.MethodPut:
+		err = client.Put(e.t.Context(), path, body, &upid)
 	case http.MethodDelete:
 		err = client.Delete(e.t.Context(), path, &upid)
 	}

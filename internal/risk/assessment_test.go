@@ -280,6 +280,19 @@ func rows() []row {
 			" CREATE   lab-template-vmhost-iso  local:iso/new.iso, unless the host has it\n", "",
 		},
 		{
+			"the network of a host", "created",
+			[]event{{op: apitype.OpCreate, kind: token.Command, name: "site-network-vmhost", new: map[string]any{
+				"delete":      "em-infra host network release",
+				"environment": map[string]any{"EM_INFRA_HOST_NETWORK": `{"node":"vmhost","owner":"site","interfaces":[{"name":"vmbr1"},{"name":"vmbr1.30"}]}`},
+			}}},
+			" CREATE   network of vmhost  interfaces vmbr1, vmbr1.30\n          all changes are staged and applied with one reload of the host's network; what the API is reached by is refused\n", "",
+		},
+		{
+			"the network of a host", "deleted",
+			[]event{{op: apitype.OpDelete, kind: token.Command, name: "site-network-vmhost", old: map[string]any{"delete": "em-infra host network release"}}},
+			" DELETE   site-network-vmhost  the interfaces that this stack has made\n          all changes are staged and applied with one reload of the host's network; what the API is reached by is refused\n", "",
+		},
+		{
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1")},
 			}),

@@ -46,6 +46,7 @@ var rules = []rule{
 	{"Kubernetes is upgraded", upgradesKubernetes, kubernetesUpgraded},
 	{"a node's Talos is upgraded", upgradesNode, nodeUpgraded},
 	{"an ISO is made sure of", isoOfTemplate, isoEnsured},
+	{"the network of a host", hostNetwork, hostNetworkChanged},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},
 	{"anything else", func(plan.Step, topology) bool { return true }, otherChanged},

@@ -52,6 +52,7 @@ var faultTable = []faultRow{
 	{"shutdown-ignored", never(nothingShutDown), never(nothingShutDown), both(stops("the machine did not react to its power button"))},
 	{"download-fails", both(stops("the download of the ISO broke off")), never(nothingDownloaded), never(nothingDownloaded)},
 	{"slow-reload", never(noNetworkReload), never(noNetworkReload), never(noNetworkReload)},
+	{"reload-fails", never(noNetworkReload), never(noNetworkReload), never(noNetworkReload)},
 
 	{"node-does-not-boot", both(stops("nothing answers at")), never(nothingBoots), both(stops("nothing answers at").mendedBy(resetsTheSilentMachines))},
 	{"node-of-another-cluster", both(stops("a node of another cluster, or another server, answers at its address").mendedBy(deletesTheMachine)), never(nothingInstalled), never(nothingInstalled)},

@@ -25,6 +25,7 @@ type checker struct {
 func (c *checker) rules() {
 	c.stackName()
 	c.hosts()
+	c.networks()
 	c.pools()
 }
 

@@ -1,6 +1,10 @@
 package hosts
 
-import "github.com/em-infra/em-infra/internal/inventory/manifest"
+import (
+	"net/netip"
+
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
+)
 
 // KindHosts is the kind in the header of the file.
 const KindHosts = "Hosts"
@@ -24,6 +28,57 @@ type File struct {
 type Host struct {
 	// Name of the node, as Proxmox VE shows it. Required.
 	Name string `yaml:"name" required:"true"`
+	// Network is what its network has. Interfaces that are not named stay as they are.
+	Network Network `yaml:"network"`
+}
+
+// Network is what a host's network has. All changes of a host are staged, shown as the host's own diff, and applied with one reload. A change
+// of the interfaces by which the API is reached is refused, unless `em-infra up --allow-interface` names them.
+type Network struct {
+	// Bridges are Linux bridges. Default: none. A bridge that is left out is deleted if it was made here, unless machines use it.
+	Bridges []Bridge `yaml:"bridges" max:"64"`
+	// VLANs are VLAN interfaces, for addresses of the host. Machines need none on a bridge that is aware of VLANs. Default: none.
+	VLANs []VLAN `yaml:"vlans" max:"256"`
+}
+
+// Bridge is a Linux bridge. Every change is applied in place by the reload of its host.
+type Bridge struct {
+	// Name of the bridge, e.g. vmbr1. Required.
+	Name string `yaml:"name" required:"true"`
+	// Ports are the interfaces of the host that the bridge connects. Default: none, a bridge for machines alone.
+	Ports []string `yaml:"ports" max:"16"`
+	// VLANAware is whether the bridge passes tagged frames to machines. Default: true.
+	VLANAware bool `yaml:"vlanAware" default:"true"`
+	// Addressed is what the host itself has on it.
+	Addressed `yaml:",inline"`
+}
+
+// VLAN is the interface of a host in a VLAN. Every change is applied in place by the reload of its host.
+type VLAN struct {
+	// Name of the interface. Default: device and tag with a dot between them, e.g. vmbr0.30.
+	Name string `yaml:"name"`
+	// Device that the tagged frames come by: a bridge or an interface. Required.
+	Device string `yaml:"device" required:"true"`
+	// Tag of the VLAN. Required.
+	Tag int `yaml:"tag" required:"true" min:"1" max:"4094"`
+	// Addressed is what the host itself has on it.
+	Addressed `yaml:",inline"`
+}
+
+// Addressed is what a host itself has on an interface.
+type Addressed struct {
+	// Address of the host with the length of its network, e.g. 10.30.0.1/24. Default: none.
+	Address netip.Prefix `yaml:"address"`
+	// Address6 is the same for IPv6. Default: none.
+	Address6 netip.Prefix `yaml:"address6"`
+	// Gateway is the default route of the host. Default: none. A host has one at most.
+	Gateway netip.Addr `yaml:"gateway"`
+	// Gateway6 is the default route of IPv6. Default: none. A host has one at most.
+	Gateway6 netip.Addr `yaml:"gateway6"`
+	// MTU in bytes. Default: that of the device.
+	MTU int `yaml:"mtu"`
+	// Comment of the interface, in one line. Default: none.
+	Comment string `yaml:"comment"`
 }
 
 // Pool is a resource pool. A pool that exists is used as it is; one that was made here is deleted with the stack once it has no members.

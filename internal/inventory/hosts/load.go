@@ -32,6 +32,7 @@ func Load(dir string) (*Inventory, error) {
 	if inv.source, err = check.Decode(file, KindHosts, &inv.File); err != nil {
 		return nil, err
 	}
+	inv.complete()
 	if inv.source != nil {
 		check.rules()
 	}

@@ -26,6 +26,20 @@ func (i *Inventory) Files() ([]manifest.EffectiveFile, error) {
 	return []manifest.EffectiveFile{file}, err
 }
 
+func (i *Inventory) bridges() (number int) {
+	for _, host := range i.File.Hosts {
+		number += len(host.Network.Bridges)
+	}
+	return number
+}
+
+func (i *Inventory) vlans() (number int) {
+	for _, host := range i.File.Hosts {
+		number += len(host.Network.VLANs)
+	}
+	return number
+}
+
 // Summary returns the inventory in one line.
 func (i *Inventory) Summary() string {
 	parts := []string{manifest.Counted(len(i.File.Hosts), "host") + " (" + strings.Join(i.Hosts(), ", ") + ")"}
@@ -33,6 +47,8 @@ func (i *Inventory) Summary() string {
 		number int
 		noun   string
 	}{
+		{i.bridges(), "bridge"},
+		{i.vlans(), "VLAN"},
 		{len(i.File.Pools), "pool"},
 	} {
 		if one.number > 0 {

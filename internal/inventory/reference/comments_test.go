@@ -59,6 +59,10 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 		hosts.File{},
 		hosts.Host{},
 		hosts.Pool{},
+		hosts.Network{},
+		hosts.Bridge{},
+		hosts.VLAN{},
+		hosts.Addressed{},
 	} {
 		structure := reflect.TypeOf(declared)
 		fields, err := strictyaml.Fields(structure)

@@ -170,6 +170,7 @@ func TestFaults(t *testing.T) {
 		"host-reboots":         {"configure", "EOF"}, // a GET is repeated
 		"download-fails":       {"download", "download failed: command '/usr/bin/wget' failed: exit code 4"},
 		"slow-reload":          {"reload", "OK"},
+		"reload-fails":         {"reload", "command 'ifreload -a' failed: exit code 1"},
 		"lock-lingers":         {"clone", "OK"},
 		"status-lags":          {"start", "OK"},
 	}

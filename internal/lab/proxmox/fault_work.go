@@ -108,4 +108,11 @@ var workFaults = []faultKind{
 		Kind: fault.Kind{Name: "slow-reload", About: "a reload of the network takes twelve seconds", Source: "pve-manager API2/Network.pm"},
 		step: StepReload, wait: 12*time.Second - pace.NetworkReload,
 	},
+	{
+		Kind: fault.Kind{
+			Name: "reload-fails", About: "a reload of the network fails half way: the file is the new one, an interface is not",
+			Source: "pve-manager API2/Network.pm",
+		},
+		step: StepReload, fail: func(TaskInfo) error { return errors.New("command 'ifreload -a' failed: exit code 1") },
+	},
 }

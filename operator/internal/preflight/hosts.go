@@ -6,12 +6,17 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
 
 // HostsSubject is the subject of the checks of a stack that configures hosts.
 type HostsSubject struct {
 	// Inventory describes how the hosts are configured.
 	Inventory *hosts.Inventory
+	// Networks are what the inventory wants of the networks of its hosts.
+	Networks []hostspec.Network
+	// Allowed are interfaces that may be changed although the API is reached by them, as HOST/INTERFACE.
+	Allowed []string
 	// Host is the connection to Proxmox VE.
 	Host pve.Connection
 }
@@ -27,19 +32,37 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 		s.unread("host", "Proxmox VE", err)
 		return s.checks, nil
 	}
-	s.hostsThere(bounded, reader, subject.Inventory)
+	if s.hostsThere(bounded, reader, subject.Inventory) {
+		s.networks(bounded, subject)
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	return s.checks, nil
 }
 
-// hostsThere checks that each host of the inventory is online.
-func (s *collector) hostsThere(ctx context.Context, reader pve.Reader, inv *hosts.Inventory) {
+// networks checks that the network of each host can be changed as the inventory wants it.
+func (s *collector) networks(ctx context.Context, subject HostsSubject) {
+	for _, wanted := range subject.Networks {
+		plan, err := pve.NetworkRun{Connection: subject.Host, Wanted: wanted, Allowed: subject.Allowed, Say: func(string) {}}.Foresee(ctx)
+		switch {
+		case err != nil:
+			s.fail("network", "", "%v", err)
+		case plan.IsEmpty():
+			s.ok("network", "the network of %s has what the inventory wants", wanted.Node)
+		default:
+			s.ok("network", "the network of %s can be changed: %s", wanted.Node, plan)
+		}
+	}
+}
+
+// hostsThere checks that each host of the inventory is online, and reports whether all are.
+func (s *collector) hostsThere(ctx context.Context, reader pve.Reader, inv *hosts.Inventory) bool {
+	mark := len(s.checks)
 	nodes, err := reader.Nodes(ctx)
 	if err != nil {
 		s.unread("host", "the list of hosts", err)
-		return
+		return false
 	}
 	for _, name := range inv.Hosts() {
 		at := slices.IndexFunc(nodes, func(n pve.Node) bool { return n.Name == name })
@@ -52,4 +75,5 @@ func (s *collector) hostsThere(ctx context.Context, reader pve.Reader, inv *host
 			s.ok("host", "host %s is online", name)
 		}
 	}
+	return s.sound(mark)
 }

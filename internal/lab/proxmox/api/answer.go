@@ -22,6 +22,8 @@ type answer struct {
 	data    any
 	// total is the number of lines of a partial log.
 	total *int
+	// changes are the staged changes of a network.
+	changes string
 	// plain answers have no JSON body: refused logins, and responses outside the API.
 	plain bool
 	delay time.Duration
@@ -74,7 +76,8 @@ func (a *answer) body() ([]byte, error) {
 		Message string            `json:"message,omitempty"`
 		Errors  map[string]string `json:"errors,omitempty"`
 		Total   *int              `json:"total,omitempty"`
-	}{a.data, a.message, a.errors, a.total})
+		Changes string            `json:"changes,omitempty"`
+	}{a.data, a.message, a.errors, a.total, a.changes})
 	if err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}

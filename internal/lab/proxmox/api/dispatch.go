@@ -60,7 +60,7 @@ func (f *Front) answer(r *http.Request, entry *journal.Entry) *answer {
 	lost := f.faults.Lost(*entry)
 	entry.Fault = entry.Fault || lost
 
-	return &answer{status: http.StatusOK, data: data, total: c.Total, lost: lost}
+	return &answer{status: http.StatusOK, data: data, total: c.Total, changes: c.Changes, lost: lost}
 }
 
 // serve checks the parameters of a request and calls its method.

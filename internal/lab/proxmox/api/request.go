@@ -25,6 +25,8 @@ type Call struct {
 	VMID int
 	// Total is set by handlers that return part of a list.
 	Total *int
+	// Changes is set by the handler of a node's network: what is staged, as a diff.
+	Changes string
 	// Upload is the size of the file in a multipart body. The fields of the body are in Params.
 	Upload uint64
 }

@@ -68,6 +68,13 @@ func (s *Service) listNetwork(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	changes, err := s.networks[c.Node].changes()
+	if err != nil {
+		return nil, err
+	}
+
+	c.Changes = changes
+
 	filter := c.Params.Get("type")
 	list := []shownInterface{}
 	interfaces := s.networks[c.Node].current()
@@ -241,11 +248,12 @@ func (s *Service) reloadNetwork(c *api.Call) (any, error) {
 		}
 		defer release()
 
+		// The file is replaced before any interface is touched (API2/Network.pm, reload_network_config).
+		s.activate(c.Node)
+
 		if err := s.env.Faults.Step(w.Ctx, w.Info, task.StepReload); err != nil {
 			return err
 		}
-
-		s.activate(c.Node)
 
 		return s.env.Wait(w.Ctx, pace.NetworkReload)
 	})
@@ -258,6 +266,7 @@ func (s *Service) activate(node string) {
 
 	if n := s.networks[node]; n.Staged != nil {
 		n.Active, n.Staged = n.Staged, nil
+		s.env.Changed()
 	}
 }
 

@@ -1,0 +1,59 @@
+package components_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/recorder"
+)
+
+// TestInputsOfTheNetworkOfAHostAreGolden: the token is a secret, and what is wanted is no secret, so that a preview shows it.
+func TestInputsOfTheNetworkOfAHostAreGolden(t *testing.T) {
+	t.Parallel()
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost"}, Pools: []string{"web"},
+			Networks: []components.HostNetwork{{Host: "vmhost", Interfaces: []components.HostInterface{
+				{Name: "vmbr1", Ports: []string{"eno2"}, VLANAware: true, Address: netip.MustParsePrefix("10.1.0.1/24"), MTU: 9000, Comment: "storage"},
+				{Name: "vmbr1.30", Device: "vmbr1", Tag: 30},
+			}}},
+		}, providers)
+		return err
+	})
+	require.NoError(t, err)
+	inputs, err := recorder.Inputs(r.Named(t, tokenCommand, components.HostNetworkName("site", "vmhost")))
+	require.NoError(t, err)
+	require.NotContains(t, inputs, "made-up", "the token is a secret")
+	recorder.Golden(t, *update, "inputs/host-network.json", inputs)
+	r.Named(t, tokenCommand, "site-pool-web")
+}
+
+func TestHostsAreRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+	hosts := func(args *components.ProxmoxHostArgs) error {
+		return refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+			_, err := components.NewProxmoxHost(ctx, "site", args, providers)
+			return err
+		})
+	}
+	require.EqualError(t, hosts(nil), `hosts "site": args: give ProxmoxHostArgs`)
+	require.EqualError(t, hosts(&components.ProxmoxHostArgs{}), `hosts "site": API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
+API.Token: give the API token
+Hosts: name one host at least`)
+	require.EqualError(t, hosts(&components.ProxmoxHostArgs{
+		API: apiFixture(), Hosts: []string{"vmhost"}, Networks: []components.HostNetwork{
+			{Host: "other", Interfaces: []components.HostInterface{{Name: "vmbr1", MTU: 1, Tag: 3}, {Name: "vmbr1"}}},
+			{Host: "vmhost", Interfaces: []components.HostInterface{{Name: "vmbr1.30", Device: "vmbr1", Ports: []string{"eno1"}}}}, {Host: "vmhost"},
+		},
+	}), `hosts "site": Networks[0].Interfaces[0].MTU: 1: choose one from 576 to 65520
+Networks[0].Interfaces[0].Device: name the device of the VLAN
+Networks[0].Interfaces[1].Name: vmbr1 is given twice
+Networks[0].Host: other is not among Hosts
+Networks[1].Interfaces[0].Tag: 0: choose one from 1 to 4094
+Networks[1].Interfaces[0].Ports: a VLAN has a Device, and no ports
+Networks[2].Host: vmhost has a network already`)
+}

@@ -1,0 +1,253 @@
+package pve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/luthermonson/go-proxmox"
+
+	"github.com/em-infra/em-infra/internal/poll"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
+
+// NetworkRun changes the network of one host: everything is staged, shown as the host's own diff, and applied with one reload.
+type NetworkRun struct {
+	// Connection to Proxmox VE.
+	Connection Connection
+	// Wanted is what the host is to have.
+	Wanted hostspec.Network
+	// Allowed are interfaces on the way to the API that may be changed, as HOST/INTERFACE.
+	Allowed []string
+	// Say receives a sentence or a diff for each step.
+	Say func(string)
+	// patience is how long a reload may take; 0 for the default.
+	patience time.Duration
+}
+
+// AllowInterfacesVariable passes [NetworkRun.Allowed] from em-infra to the Commands that the engine runs, with commas between them. It is in no
+// input of a Command, so that a permission holds for one run.
+const AllowInterfacesVariable = "EM_INFRA_ALLOW_INTERFACES"
+
+// reloadPatience covers bridges that wait for their ports, and an API that is away for a while.
+const reloadPatience = 2 * time.Minute
+
+// Apply brings the host's interfaces to what is wanted, and deletes those that the stack has created and does not want any more. It reports
+// whether anything was changed. It refuses, with nothing staged, what would touch the way to the API without permission, changes that
+// somebody else has staged, and the deletion of what is in use.
+func (r NetworkRun) Apply(ctx context.Context) (changed bool, err error) {
+	client, err := r.Connection.Client()
+	if err != nil {
+		return false, err
+	}
+	present, err := r.interfaces(ctx, client)
+	if err != nil {
+		return false, err
+	}
+	if err := r.settleStaged(ctx); err != nil {
+		return false, err
+	}
+	plan := planNetwork(present, r.Wanted)
+	if err := r.check(ctx, client, present, plan); err != nil {
+		return false, err
+	}
+	if err := r.stage(ctx, client, present, plan); err != nil {
+		return false, err
+	}
+	diff, err := r.staged(ctx)
+	if err != nil || diff == "" {
+		return false, err
+	}
+	r.Say("the network of " + r.Wanted.Node + " changes:\n" + diff)
+	return true, r.reload(ctx, client)
+}
+
+// Foresee returns what Apply would do, and the refusal that it would begin with. It changes nothing.
+func (r NetworkRun) Foresee(ctx context.Context) (NetworkPlan, error) {
+	client, err := r.Connection.Client()
+	if err != nil {
+		return NetworkPlan{}, err
+	}
+	present, err := r.interfaces(ctx, client)
+	if err != nil {
+		return NetworkPlan{}, err
+	}
+	if err := r.settleStaged(ctx); err != nil {
+		return NetworkPlan{}, err
+	}
+	plan := planNetwork(present, r.Wanted)
+	return plan, r.check(ctx, client, present, plan)
+}
+
+// Release deletes the interfaces that this stack has created. Those that were there before stay as they are.
+func (r NetworkRun) Release(ctx context.Context) (changed bool, err error) {
+	r.Wanted.Interfaces = nil
+	return r.Apply(ctx)
+}
+
+// Differences returns what differs from the wanted interfaces, a sentence each.
+func (r NetworkRun) Differences(ctx context.Context) ([]string, error) {
+	client, err := r.Connection.Client()
+	if err != nil {
+		return nil, err
+	}
+	present, err := r.interfaces(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	var sentences []string
+	for _, want := range r.Wanted.Interfaces {
+		have, there := interfaceNamed(present, want.Name)
+		if !there {
+			sentences = append(sentences, want.Name+" is absent")
+			continue
+		}
+		for _, difference := range have.Differences(commented(present, r.Wanted, want)) {
+			sentences = append(sentences, want.Name+": "+difference)
+		}
+	}
+	return sentences, nil
+}
+
+func (r NetworkRun) path(rest string) string { return nodePath(r.Wanted.Node, "network") + rest }
+
+func (r NetworkRun) interfaces(ctx context.Context, client *proxmox.Client) (present []NetworkInterface, err error) {
+	if err := client.Get(ctx, r.path(""), &present); err != nil {
+		return nil, fmt.Errorf("the network of %s cannot be read (%w): see that the host answers and that the token has Sys.Audit on /nodes/%[1]s", r.Wanted.Node, withoutURL(err))
+	}
+	return present, nil
+}
+
+// staged returns the diff between the active and the staged interfaces of the host; empty if nothing is staged.
+func (r NetworkRun) staged(ctx context.Context) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, Origin(r.Connection.Endpoint)+"/api2/json"+r.path(""), nil)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Authorization", "PVEAPIToken="+r.Connection.Token)
+	response, err := r.Connection.httpClient().Do(request)
+	if err != nil {
+		return "", fmt.Errorf("the staged network of %s cannot be read (%w): see that the host answers, then run up again", r.Wanted.Node, withoutURL(err))
+	}
+	defer response.Body.Close()
+	// Beside the data, the daemon answers with the changes (pve-manager, PVE/API2/Network.pm, index).
+	var answer struct {
+		Changes string `json:"changes"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return "", fmt.Errorf("the staged network of %s cannot be read (%w): see that the host answers, then run up again", r.Wanted.Node, err)
+	}
+	return answer.Changes, nil
+}
+
+// settleStaged accepts changes that a killed run of this stack has staged, which the plan continues, and refuses those of anybody else.
+func (r NetworkRun) settleStaged(ctx context.Context) error {
+	diff, err := r.staged(ctx)
+	if err != nil || diff == "" {
+		return err
+	}
+	var others []string
+	for _, one := range changedInterfaces(diff, r.Wanted.Mark()) {
+		if _, isWanted := r.Wanted.Named(one.name); !isWanted && !one.marked {
+			others = append(others, orUnknown(one.name))
+		}
+	}
+	if len(others) == 0 {
+		r.Say("a run that was killed has staged changes of the network of " + r.Wanted.Node + ": they are part of this one")
+		return nil
+	}
+	return fmt.Errorf("somebody has staged changes of the network of %[1]s that are not this stack's (%[2]s), and nothing was touched: apply or revert them on %[1]s under System, Network, then run up again. They are:\n%[3]s",
+		r.Wanted.Node, strings.Join(others, ", "), diff)
+}
+
+func orUnknown(name string) string {
+	if name == "" {
+		return "an interface that the diff does not name"
+	}
+	return name
+}
+
+// deletable are the settings that a PUT keeps unless they are deleted (pve-manager, PVE/API2/Network.pm, update_network).
+var deletable = []string{"cidr", "cidr6", "gateway", "gateway6", "mtu", "comments", "bridge_ports", "bridge_vlan_aware"}
+
+// stage writes the plan to the host's staged interfaces. What is staged stays there if it fails half way; the next run continues.
+func (r NetworkRun) stage(ctx context.Context, client *proxmox.Client, present []NetworkInterface, plan NetworkPlan) error {
+	failed := func(what, name string, err error) error {
+		return fmt.Errorf("%s cannot be %s on %s (%w), and nothing was applied: correct it in the inventory and run up again, or revert what is staged on %[3]s under System, Network", name, what, r.Wanted.Node, withoutURL(err))
+	}
+	for _, want := range r.Wanted.Interfaces {
+		params := commented(present, r.Wanted, want).Params()
+		switch {
+		case slices.Contains(plan.Create, want.Name):
+			params["iface"] = want.Name
+			if err := client.Post(ctx, r.path(""), params, nil); err != nil {
+				return failed("created", want.Name, err)
+			}
+		case slices.Contains(plan.Change, want.Name):
+			have, _ := interfaceNamed(present, want.Name)
+			if unset := have.unset(params); unset != "" {
+				params["delete"] = unset
+			}
+			if err := client.Put(ctx, r.path("/"+url.PathEscape(want.Name)), params, nil); err != nil {
+				return failed("changed", want.Name, err)
+			}
+		}
+	}
+	for _, name := range plan.Delete {
+		if err := client.Delete(ctx, r.path("/"+url.PathEscape(name)), nil); err != nil {
+			return failed("deleted", name, err)
+		}
+	}
+	return nil
+}
+
+// unset returns the settings of the interface that are not among the parameters, as a list for the API.
+func (n NetworkInterface) unset(params map[string]string) string {
+	have := map[string]bool{
+		"cidr": n.CIDR != "", "cidr6": n.CIDR6 != "", "gateway": n.Gateway != "", "gateway6": n.Gateway6 != "", "mtu": n.MTU != "",
+		"comments": n.Comments != "", "bridge_ports": n.BridgePorts != "", "bridge_vlan_aware": bool(n.VLANAware),
+	}
+	var names []string
+	for _, name := range deletable {
+		if _, given := params[name]; have[name] && !given {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// reload applies what is staged and waits for the end of its task, during which the API may be away.
+func (r NetworkRun) reload(ctx context.Context, client *proxmox.Client) error {
+	var task string
+	if err := client.Put(ctx, r.path(""), nil, &task); err != nil {
+		return fmt.Errorf("the reload of the network of %s was not begun (%w), and the changes are staged: see why, then run up again, which continues", r.Wanted.Node, withoutURL(err))
+	}
+	patience := r.patience
+	if patience == 0 {
+		patience = reloadPatience
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, patience, errors.New("it took longer than "+patience.String()))
+	defer cancel()
+	var status struct {
+		Status string `json:"status"`
+		Exit   string `json:"exitstatus"`
+	}
+	err := poll.Until(bounded, time.Second, func(ctx context.Context) (bool, error) {
+		err := client.Get(ctx, nodePath(r.Wanted.Node, "tasks/"+url.PathEscape(task)+"/status"), &status)
+		return err == nil && status.Status == "stopped", nil // the connection can break while interfaces are reloaded
+	})
+	if err == nil && status.Exit != "OK" {
+		err = errors.New(status.Exit)
+	}
+	if err != nil {
+		return fmt.Errorf("the reload of the network of %[1]s failed (%[2]w): /etc/network/interfaces has the new interfaces, and the kernel perhaps only a part of them: look at the task %[3]s, mend what it names, run `ifreload -a` on %[1]s, then run up again",
+			r.Wanted.Node, err, task)
+	}
+	return nil
+}

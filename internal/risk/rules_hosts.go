@@ -1,0 +1,34 @@
+package risk
+
+import (
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
+
+// hostNetwork matches the Command that makes the network of a host.
+func hostNetwork(s plan.Step, _ topology) bool {
+	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host network release")
+}
+
+// hostNetworkChanged says which interfaces a host is to have, and that its network is reloaded.
+func hostNetworkChanged(s plan.Step, _ topology) *Finding {
+	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{"the interfaces of a host"}, rank: rankRest}
+	if environment, isMap := s.Present()["environment"].(map[string]any); isMap {
+		if text, isText := environment["EM_INFRA_HOST_NETWORK"].(string); isText {
+			if wanted, err := hostspec.ParseNetwork(text); err == nil {
+				f.Subject, f.What = "network of "+wanted.Node, []string{"interfaces " + wanted.Names()}
+			}
+		}
+	}
+	if s.Op == apitype.OpDelete {
+		f.What = []string{"the interfaces that this stack has made"}
+	}
+	f.Means = []string{"all changes are staged and applied with one reload of the host's network; what the API is reached by is refused"}
+	return f
+}
