@@ -49,7 +49,7 @@ func (r *rehearsal) requireDocumented(args []string, output string) {
 	var value any
 	require.NoError(r.t, json.NewDecoder(strings.NewReader(output[start:])).Decode(&value), "%s", output)
 	first := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") })
-	file := filepath.Join(r.root, "schemas", "output", strings.Join(args[:first], "-")+".schema.json")
+	file := filepath.Join(projectRoot(r.t), "schemas", "output", strings.Join(args[:first], "-")+".schema.json")
 	schema, err := jsonschema.Compile(file)
 	require.NoError(r.t, err)
 	require.NoError(r.t, schema.Validate(value), "%s", output)

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"log"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -97,7 +98,7 @@ func emInfra(t *testing.T, args ...string) []byte {
 // startRegistry runs an empty registry until the test ends and returns the address that names of images begin with.
 func startRegistry(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(registry.New())
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	address, err := url.Parse(server.URL)
 	require.NoError(t, err)
@@ -137,7 +138,6 @@ func build(t *testing.T, of settings, repository, base string) string {
 	t.Helper()
 	ko := filepath.Join(t.TempDir(), "ko")
 	made := exec.Command("go", "build", "-trimpath", "-o", ko, "github.com/google/ko")
-	made.Dir = filepath.Join(root, "tests", "ko")
 	made.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly", "CGO_ENABLED=0")
 	output, err := made.CombinedOutput()
 	require.NoError(t, err, "%s", output)
@@ -145,10 +145,10 @@ func build(t *testing.T, of settings, repository, base string) string {
 	command := exec.Command(ko, "build", "--bare", "--image-user", of.User, "--platform", "linux/amd64", "--sbom", "spdx", of.Main)
 	command.Dir = root
 	command.Env = append(os.Environ(), "KO_DOCKER_REPO="+repository+"/em-infra", "KO_DEFAULTBASEIMAGE="+base, "GOFLAGS=-trimpath")
-	var log bytes.Buffer
-	command.Stderr = &log
+	var messages bytes.Buffer
+	command.Stderr = &messages
 	reference, err := command.Output()
-	require.NoError(t, err, "%s", log.String())
+	require.NoError(t, err, "%s", messages.String())
 	return strings.TrimSpace(string(reference))
 }
 
