@@ -17,6 +17,8 @@ const (
 
 	typeVirtualMachine = token.StandaloneMachine
 	typeContainer      = token.StandaloneContainer
+	typeTrueNASStorage = token.TrueNASStorage
+	typeTrueNASDataset = token.TrueNASDataset
 )
 
 // NodeName returns the logical name of a node of a cluster: unique among clusters, without the cluster's name twice

@@ -70,6 +70,8 @@ type TalosTemplateArgs struct {
 	SCSIController SCSIController
 	// Pool of Proxmox VE that the template belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
+	// Storage is made before the template, and so before every machine. Default: nil, none. A change touches no machine.
+	Storage *TrueNASStorage
 	// Ownership is written into its description. Default: nil, none. A change is made in place.
 	Ownership *Ownership
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
@@ -122,7 +124,7 @@ func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateA
 		return err
 	}
 	t.ISO = pulumi.String(iso.id()).ToStringOutput()
-	before := append([]pulumi.Resource{there}, a.Pool.makers()...)
+	before := append(append([]pulumi.Resource{there}, a.Pool.makers()...), a.Storage.makers()...)
 	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), pulumi.DependsOn(before), templateMachine())
 	return err
 }

@@ -70,7 +70,7 @@ func (o *Operator) connection(ctx context.Context, config auto.ConfigMap) (pve.C
 }
 
 func rehearsalConfig(w *workspace.Workspace, host LabHost) auto.ConfigMap {
-	return auto.ConfigMap{
+	config := auto.ConfigMap{
 		stacks.Key(stacks.KeyInventory):       {Value: w.Inventory},
 		stacks.Key(stacks.KeyProxmoxEndpoint): {Value: host.Endpoint},
 		stacks.Key(stacks.KeyProxmoxToken):    {Value: host.Token, Secret: true},
@@ -78,6 +78,11 @@ func rehearsalConfig(w *workspace.Workspace, host LabHost) auto.ConfigMap {
 		stacks.Key(stacks.KeyImageFactoryURL): {Value: host.FactoryURL},
 		stacks.Key(stacks.KeyLabNetwork):      {Value: host.Network.String()},
 	}
+	if host.StorageEndpoint != "" {
+		config[stacks.Key(stacks.KeyLabStorage)] = auto.ConfigValue{Value: host.StorageEndpoint + "#" + host.StorageFingerprint}
+		config[stacks.Key(stacks.KeyTrueNASAPIKey)] = auto.ConfigValue{Value: host.StorageKey, Secret: true}
+	}
+	return config
 }
 
 func differs(have, wanted auto.ConfigMap) bool {

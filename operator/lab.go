@@ -51,6 +51,8 @@ type LabHost struct {
 	Endpoint string
 	// Token is the API token. Secret, though it gives access to nothing real.
 	Token string
+	// StorageEndpoint is the URL of TrueNAS, StorageFingerprint that of its certificate, and StorageKey its API key. Empty without one.
+	StorageEndpoint, StorageFingerprint, StorageKey string
 	// FactoryURL is the URL of the Image Factory.
 	FactoryURL string
 	// Network is the network of the nodes' addresses.

@@ -38,7 +38,7 @@ func (k key) variable() string {
 
 // The keys of addons.
 var (
-	truenasAPIKey = key{"truenasApiKey", "truenas.apiKey"}
+	truenasAPIKey = key{KeyTrueNASAPIKey, "truenas.apiKey"}
 	gitIdentity   = key{"gitIdentity", "git.identity"}
 	gitKnownHosts = key{"gitKnownHosts", "git.knownHosts"}
 	gitUsername   = key{"gitUsername", "git.username"}

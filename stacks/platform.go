@@ -35,9 +35,13 @@ func platformProgram(ctx *pulumi.Context, settings settings, options Options) (e
 	if err != nil {
 		return err
 	}
+	storage, err := newStorage(ctx, inv, settings, options, pulumi.Protect(inv.Cluster.Protect))
+	if err != nil {
+		return err
+	}
 	owner := components.NewOwnership(ctx)
 	defer func() { owner.Abandon(ctx, err) }()
-	templates, err := newTemplates(ctx, inv, settings, pool, owner, options.Until, shared)
+	templates, err := newTemplates(ctx, inv, settings, before{pool, storage, owner}, options.Until, shared)
 	if err != nil {
 		return err
 	}
@@ -49,6 +53,9 @@ func platformProgram(ctx *pulumi.Context, settings settings, options Options) (e
 	}
 	if addons != nil && options.Until.Reaches(components.PhaseAddons) {
 		addons.Cluster = cluster
+		if addons.TrueNAS != nil && storage != nil {
+			addons.TrueNAS.APIKey = storage.APIKey // that of the driver's own user
+		}
 		if _, err := components.NewClusterAddons(ctx, inv.Cluster.Name+"-addons", addons, shared); err != nil {
 			return err
 		}
@@ -115,12 +122,19 @@ func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, until co
 	}, options)
 }
 
+// before is what is there before the templates and machines.
+type before struct {
+	pool    *components.Pool
+	storage *components.TrueNASStorage
+	owner   *components.Ownership
+}
+
 // newTemplates creates a template on every host that has a node, or the one that the hosts share.
-func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, pool *components.Pool, owner *components.Ownership, until components.Phase, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
+func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, made before, until components.Phase, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
 	var templates []*components.TalosTemplate
 	for _, host := range inv.TemplateHosts() {
 		args := templateArgs(inv, s, host)
-		args.Pool, args.Ownership, args.Until = pool, owner, until
+		args.Pool, args.Ownership, args.Storage, args.Until = made.pool, made.owner, made.storage, until
 		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), args, options)
 		if err != nil {
 			return nil, err

@@ -6,9 +6,11 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// SecretPaths returns the paths in secrets.sops.yaml of the secrets that addons need, in the order in which a run asks for them.
-func SecretPaths(addons inventory.Addons) []string {
+// SecretPaths returns the paths in secrets.sops.yaml of the secrets that addons and the storage need, in the order in which a run asks
+// for them.
+func SecretPaths(cluster inventory.Cluster) []string {
 	var needed []key
+	addons := cluster.Addons
 	if flux := addons.Flux; flux != nil {
 		if git := flux.GitRepository; git != nil && git.SecretRef != "" {
 			needed = append(needed, gitKeys(git.URL)...)
@@ -17,7 +19,7 @@ func SecretPaths(addons inventory.Addons) []string {
 			needed = append(needed, dockerConfig)
 		}
 	}
-	if addons.TrueNAS != nil {
+	if addons.TrueNAS != nil || cluster.Storage != nil {
 		needed = append(needed, truenasAPIKey)
 	}
 	if addons.EtcdBackup != nil {

@@ -29,7 +29,7 @@ func TestSecretPathsAreThoseThatARunAsksFor(t *testing.T) { //nolint:paralleltes
 		options := withAddons(t, addons)
 		inv, err := inventory.Load(options.Inventory)
 		require.NoError(t, err)
-		require.Equal(t, want, stacks.SecretPaths(inv.Cluster.Addons))
+		require.Equal(t, want, stacks.SecretPaths(inv.Cluster))
 		asked := []string{}
 		if _, err := runWith(t, options, reachable(nil)); err != nil {
 			for _, match := range lacking.FindAllStringSubmatch(err.Error(), -1) {
@@ -41,7 +41,7 @@ func TestSecretPathsAreThoseThatARunAsksFor(t *testing.T) { //nolint:paralleltes
 	options := withBackup(t, "s3://backups?region=eu-central-1")
 	inv, err := inventory.Load(options.Inventory)
 	require.NoError(t, err)
-	require.Equal(t, []string{"etcdBackup.accessKeyId", "etcdBackup.secretAccessKey"}, stacks.SecretPaths(inv.Cluster.Addons))
+	require.Equal(t, []string{"etcdBackup.accessKeyId", "etcdBackup.secretAccessKey"}, stacks.SecretPaths(inv.Cluster))
 }
 
 func TestTheEnvironmentWinsAndAnEmptyValueIsNone(t *testing.T) {

@@ -32,7 +32,12 @@ const (
 	KeyImageFactoryURL = "imageFactoryUrl"
 	// KeyLabNetwork is the network that the nodes are moved to in a rehearsal. Never set for a real host.
 	KeyLabNetwork = "labNetwork"
+	// KeyLabStorage is the emulated TrueNAS of a rehearsal, URL#FINGERPRINT. Never set for a real host.
+	KeyLabStorage = "labStorage"
 )
+
+// KeyTrueNASAPIKey is the API key of TrueNAS, secret. Default: that of secrets.sops.yaml.
+const KeyTrueNASAPIKey = "truenasApiKey"
 
 // Key returns a configuration key with its namespace.
 func Key(name string) string { return Namespace + ":" + name }
@@ -46,6 +51,7 @@ type settings struct {
 	proxmoxInsecure bool
 	imageFactory    *url.URL
 	labNetwork      netip.Prefix
+	labStorage      labStorage
 }
 
 // host returns the connection to Proxmox VE.
@@ -59,6 +65,7 @@ func readSettings(ctx *pulumi.Context, options Options) (settings, error) {
 		inventory:       cmp.Or(options.Inventory, values.Get(KeyInventory), filepath.Join("stacks", ctx.Stack())),
 		proxmoxEndpoint: pve.Origin(values.Get(KeyProxmoxEndpoint)),
 		proxmoxInsecure: values.GetBool(KeyProxmoxInsecure),
+		labStorage:      parseLabStorage(values.Get(KeyLabStorage)),
 	}
 	if !filepath.IsAbs(s.inventory) {
 		s.inventory = filepath.Join(options.Root, s.inventory)

@@ -51,7 +51,7 @@ func initSecrets(place *secretsPlace, s streams) error {
 	if err != nil {
 		return err
 	}
-	needed := stacks.SecretPaths(inv.Cluster.Addons)
+	needed := stacks.SecretPaths(inv.Cluster)
 	if err := secrets.Create(workspace.Nearby(w.Inventory), recipients, needed); err != nil {
 		return err
 	}

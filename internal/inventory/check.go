@@ -31,6 +31,7 @@ func (c *checker) rules() {
 		c.endpoint()
 		c.defaultSizes()
 		c.upgrade()
+		c.storage()
 		c.addons()
 		c.patches(c.inv.Cluster.Talos.Patches, key("talos", "patches"), c.cluster)
 	}

@@ -28,6 +28,8 @@ type Cluster struct {
 	Upgrade Upgrade `yaml:"upgrade"`
 	// Backups are who can open what is kept of the cluster, and how long it stays.
 	Backups Backups `yaml:"backups"`
+	// Storage is what the cluster has on a TrueNAS box, made before the machines. Default: none.
+	Storage *Storage `yaml:"storage"`
 	// Addons are what is installed into the cluster.
 	Addons Addons `yaml:"addons"`
 }

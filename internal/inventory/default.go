@@ -23,6 +23,9 @@ func (c *Cluster) complete() {
 	if c.Proxmox.Template.Name == "" && !c.Talos.Version.IsZero() {
 		c.Proxmox.Template.Name = fmt.Sprintf("talos-%s-base", c.Talos.Version)
 	}
+	if c.Storage != nil {
+		c.Storage.complete(c.Network)
+	}
 	c.Addons.complete(c.Talos.Version.String())
 	if backup := c.Addons.EtcdBackup; backup != nil && backup.Recipient.IsZero() && len(c.Backups.Recipients) == 1 {
 		backup.Recipient = c.Backups.Recipients[0]

@@ -12,11 +12,12 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/truenas"
 )
 
 // FaultKinds returns all faults of a lab: of the host, of its nodes, and of the Image Factory.
 func FaultKinds() []fault.Kind {
-	return slices.Concat(proxmox.FaultKinds(), talos.FaultKinds(), factoryFaults)
+	return slices.Concat(proxmox.FaultKinds(), talos.FaultKinds(), factoryFaults, truenas.Faults)
 }
 
 // console handles requests to the lab from outside its emulated APIs. Faults belong to the lab's process, not to the host: a

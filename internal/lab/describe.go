@@ -33,6 +33,9 @@ func describe(o Options) (Description, error) {
 	case err != nil:
 		return d, err
 	}
+	if d, err = d.withNAS(o); err != nil {
+		return d, err
+	}
 	if err := registry(o.Registry).add(o.Dir); err != nil {
 		return d, fmt.Errorf("register the lab: %w", err)
 	}

@@ -27,6 +27,10 @@ type Description struct {
 	Proxmox netip.AddrPort `json:"proxmox"`
 	// Factory is the address of the Image Factory.
 	Factory netip.AddrPort `json:"factory"`
+	// NAS is the address of the API of TrueNAS. Invalid without one.
+	NAS netip.AddrPort `json:"nas,omitzero"`
+	// NASKey is the API key of TrueNAS. Empty without one.
+	NASKey string `json:"nasKey,omitempty"`
 	// Token is the API token, USER@REALM!NAME=SECRET, of the emulated host. It opens nothing else.
 	Token string `json:"token"`
 	// Password opens a session of root@pam on the emulated host, for clients that take no token. Labs that were made before

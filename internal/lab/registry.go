@@ -85,7 +85,7 @@ type taken struct {
 func takenBy(labs []Description) taken {
 	var t taken
 	for _, d := range labs {
-		t.ports = append(t.ports, d.Proxmox.Port(), d.Factory.Port())
+		t.ports = append(t.ports, d.Proxmox.Port(), d.Factory.Port(), d.NAS.Port())
 		t.networks = append(t.networks, d.Network)
 	}
 	return t

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -26,6 +27,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/truenas"
 )
 
 // Options configure a lab.
@@ -108,6 +110,7 @@ type emulation struct {
 	// certificate of the host.
 	certificate tls.Certificate
 	factory     http.Handler
+	nas         *truenas.Box // nil without one
 	faults      *fault.Set
 	console     *console
 	files       []*os.File
@@ -130,8 +133,11 @@ func (e *emulation) openHost(o Options, d Description) error {
 	if err != nil {
 		return err
 	}
-	nodeLog, hostLog, err := e.openLogs(o.Dir)
+	nodeLog, hostLog, nasLog, err := e.openLogs(o.Dir)
 	if err != nil {
+		return err
+	}
+	if err := e.openNAS(o, d, nasLog); err != nil {
 		return err
 	}
 	if e.certificate, err = hostCertificate(o.Dir, d); err != nil {
@@ -186,19 +192,19 @@ func (e *emulation) openNodes(o Options, d Description, speed pace.Pace, log io.
 	return err
 }
 
-// openLogs opens the call logs of the nodes and of the host, JSON lines.
-func (e *emulation) openLogs(dir string) (nodes, host *os.File, err error) {
+// openLogs opens the call logs of the nodes, of the host and of TrueNAS, JSON lines.
+func (e *emulation) openLogs(dir string) (nodes, host, nas *os.File, err error) {
 	for _, log := range []struct {
 		file **os.File
 		name string
-	}{{&nodes, NodeCalls(dir)}, {&host, HostCalls(dir)}} {
+	}{{&nodes, NodeCalls(dir)}, {&host, HostCalls(dir)}, {&nas, NASCalls(dir)}} {
 		*log.file, err = os.OpenFile(log.name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		e.files = append(e.files, *log.file)
 	}
-	return nodes, host, nil
+	return nodes, host, nas, nil
 }
 
 // serveWhileHeld serves until ctx ends, a server fails, or the lab has to end by itself.
@@ -217,13 +223,20 @@ func (e *emulation) serveWhileHeld(ctx context.Context, held *hold, lifeline str
 func (e *emulation) serve(ctx context.Context, l listeners) error {
 	images := &http.Server{Handler: e.factory, ReadHeaderTimeout: 10 * time.Second}
 	bench := &http.Server{Handler: control.Handler(e.console), ReadHeaderTimeout: 10 * time.Second}
+	storage := &http.Server{
+		Handler: e.nas, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{e.certificate}, MinVersion: tls.VersionTLS12},
+	}
 	group, ctx := errgroup.WithContext(ctx)
+	if l.nas != nil {
+		group.Go(func() error { return ignoreClosed(storage.ServeTLS(l.nas, "", "")) })
+	}
 	group.Go(func() error { return e.host.Serve(l.proxmox, e.certificate) })
 	group.Go(func() error { return ignoreClosed(images.Serve(l.factory)) })
 	group.Go(func() error { return ignoreClosed(bench.Serve(l.console)) })
 	group.Go(func() error {
 		<-ctx.Done()
-		return errors.Join(ignoreClosed(l.proxmox.Close()), images.Close(), bench.Close())
+		return errors.Join(ignoreClosed(l.proxmox.Close()), images.Close(), bench.Close(), storage.Close())
 	})
 	return group.Wait()
 }
@@ -239,6 +252,9 @@ func (e *emulation) close(log *slog.Logger) {
 	}
 	if e.fleet != nil {
 		problems = append(problems, e.fleet.Close())
+	}
+	if e.nas != nil {
+		problems = append(problems, e.nas.Close())
 	}
 	for _, file := range e.files {
 		problems = append(problems, file.Close())
@@ -257,11 +273,11 @@ func ignoreClosed(err error) error {
 
 // listeners are the sockets of the lab. The claim serves nothing: it reserves the node network against labs of other projects
 // on this machine.
-type listeners struct{ proxmox, factory, console, claim net.Listener }
+type listeners struct{ proxmox, factory, nas, console, claim net.Listener }
 
 // close also closes listeners that were never served. Closing one twice is harmless.
 func (l listeners) close() {
-	for _, listener := range []net.Listener{l.proxmox, l.factory, l.console, l.claim} {
+	for _, listener := range []net.Listener{l.proxmox, l.factory, l.nas, l.console, l.claim} {
 		if listener != nil {
 			listener.Close()
 		}
@@ -272,7 +288,11 @@ func listen(d Description, dir string) (l listeners, err error) {
 	if l.proxmox, err = listenOn(d.Proxmox, "the Proxmox VE API", dir); err != nil {
 		return l, err
 	}
-	if l.factory, err = listenOn(d.Factory, "the Image Factory", dir); err == nil {
+	l.factory, err = listenOn(d.Factory, "the Image Factory", dir)
+	if err == nil && d.NAS.IsValid() {
+		l.nas, err = listenOn(d.NAS, "TrueNAS", dir)
+	}
+	if err == nil {
 		l.console, err = control.Listen(dir)
 	}
 	if err == nil {

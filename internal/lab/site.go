@@ -13,6 +13,8 @@ type Site struct {
 	Hosts []proxmox.Host
 	// Host is the name of the host for the lab's certificate. Required.
 	Host string
+	// NAS is the TrueNAS box beside them. Default: nil, none.
+	NAS *NAS
 	// Network has the machines' addresses, IPv4 and /16 or longer. The lab moves it to loopback. Required.
 	Network netip.Prefix
 
@@ -25,7 +27,7 @@ type Site struct {
 // SiteOf returns the site that an inventory describes.
 func SiteOf(inv *inventory.Inventory) Site {
 	return Site{
-		Hosts: hosts(inv), Host: inv.Cluster.Proxmox.Host, Network: inv.Cluster.Network.CIDR, inventory: inv.Dir,
+		Hosts: hosts(inv), Host: inv.Cluster.Proxmox.Host, Network: inv.Cluster.Network.CIDR, inventory: inv.Dir, NAS: nasOf(inv),
 		machines: func(network netip.Prefix) ([]netip.Addr, error) {
 			moved, err := inv.Rebase(network)
 			if err != nil {

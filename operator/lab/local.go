@@ -98,7 +98,12 @@ func (Local) Find(site operator.Site) (host operator.LabHost, found bool, err er
 	if errors.Is(err, emulator.ErrNoLab) {
 		return host, false, nil
 	}
+	fingerprint := ""
+	if err == nil && d.NAS.IsValid() {
+		fingerprint, err = emulator.NASFingerprint(site.Dir, d)
+	}
 	return operator.LabHost{
+		StorageEndpoint: d.NASEndpoint(), StorageFingerprint: fingerprint, StorageKey: d.NASKey,
 		Name: d.Host, Release: string(d.Release), Address: d.Proxmox, Endpoint: d.ProxmoxEndpoint(), Token: d.Token,
 		FactoryURL: d.FactoryURL(), Network: d.Network, TimeScale: d.TimeScale,
 	}, err == nil, err

@@ -19,6 +19,7 @@ const (
 	noLearner         = "no member joins etcd"
 	nothingUpgraded   = "no node gets another release of Talos"
 	noEventsFollowed  = "nobody follows the events of a node"
+	noNAS             = "the inventory has no storage on a NAS"
 )
 
 // What a run says of an etcd that has an alarm.
@@ -81,6 +82,17 @@ var faultTable = []faultRow{
 	{"upgrade-reverted", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
 	{"events-lost", never(noEventsFollowed), never(noEventsFollowed), never(noEventsFollowed)},
 	{"factory-unavailable", both(refused("the host cannot bear it yet")), both(bears()), both(bears())},
+	{"nas-connection-cut", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-too-many-calls", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-login-rate-limit", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-wrong-key", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-key-expired", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-dataset-locked", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-pool-full", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-dataset-busy", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-job-failed", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-service-does-not-start", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-only-rest", never(noNAS), never(noNAS), never(noNAS)},
 }
 
 // movesADisk moves the worker's disk to the other one of two storages.

@@ -155,6 +155,12 @@ func (b *Box) completeUser(row entry) entry {
 	return row
 }
 
+// OperatorRoles are the roles that docs/storage.md asks for the user of em-infra.
+var OperatorRoles = []string{
+	"POOL_READ", "DATASET_WRITE", "DATASET_DELETE", "SHARING_NFS_WRITE", "SHARING_ISCSI_WRITE", "SERVICE_READ", "SERVICE_WRITE", "ACCOUNT_WRITE",
+	"PRIVILEGE_WRITE", "API_KEY_WRITE",
+}
+
 // knownRoles are the roles that the lab's methods ask for, and those that have others in them (role.py).
 var knownRoles = []string{
 	"FULL_ADMIN", "READONLY_ADMIN", "SHARING_ADMIN", "POOL_READ", "DATASET_READ", "DATASET_WRITE", "DATASET_DELETE", "SNAPSHOT_READ",

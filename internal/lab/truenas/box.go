@@ -27,7 +27,7 @@ var versions = []string{
 
 // Config is what a box is made of.
 type Config struct {
-	// Pools it has. They are taken when its state is made. Required.
+	// Pools it has. A state keeps those that it has and gets new ones. Required.
 	Pools []Pool
 	// Addresses of its interfaces, which a portal can listen on. Required.
 	Addresses []string
@@ -102,6 +102,9 @@ func New(config Config) (*Box, error) {
 		b.install()
 		return b, b.save()
 	}
+	if err == nil {
+		b.addPools()
+	}
 	return b, err
 }
 
@@ -148,13 +151,27 @@ func (b *Box) install() {
 		},
 		NFS: entry{"id": 1, "protocols": []any{"NFSV3", "NFSV4"}},
 	}
-	for _, pool := range b.config.Pools {
-		b.state.Datasets = append(b.state.Datasets, &dataset{Name: pool.Name, Type: filesystem, Local: ofNewPool()})
+	for _, pool := range b.state.Pools {
+		b.addRoot(pool)
 	}
 	for at, name := range serviceNames {
 		b.state.Services[name] = &service{ID: at + 1}
 	}
 	b.addAdministrator()
+}
+
+// addPools adds the pools that the configuration has got since the state was made.
+func (b *Box) addPools() {
+	for _, pool := range b.config.Pools {
+		if b.dataset(pool.Name) == nil {
+			b.state.Pools = append(b.state.Pools, pool)
+			b.addRoot(pool)
+		}
+	}
+}
+
+func (b *Box) addRoot(pool Pool) {
+	b.state.Datasets = append(b.state.Datasets, &dataset{Name: pool.Name, Type: filesystem, Local: ofNewPool()})
 }
 
 // ServeHTTP serves the API: the list of versions, and WebSockets (main.py, WebSocketHandler).

@@ -1,0 +1,181 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Tokens of the resources of TrueNAS (internal/truenas/provider).
+const (
+	tokenDataset        = "truenas:index:Dataset"
+	tokenShare          = "truenas:index:NfsShare"
+	tokenPortal         = "truenas:index:IscsiPortal"
+	tokenInitiatorGroup = "truenas:index:IscsiInitiatorGroup"
+	tokenService        = "truenas:index:Service"
+	tokenAccount        = "truenas:index:Account"
+)
+
+// TrueNASStorage is what a cluster has on a TrueNAS box before its machines: services that are on, datasets and their shares, where
+// iSCSI listens, and the account of its CSI driver.
+type TrueNASStorage struct {
+	pulumi.ResourceState
+
+	// APIKey of the account of the CSI driver, secret; nil without one.
+	APIKey pulumi.StringOutput
+	// Datasets in the order of the arguments.
+	Datasets []*TrueNASDataset
+}
+
+// TrueNASStorageArgs describe the storage of a cluster.
+type TrueNASStorageArgs struct {
+	// Owner is the stack and the cluster, e.g. k3s-dev/k3s-dev. It is written into what is created. Required.
+	Owner string
+	// Keep leaves datasets, shares and iSCSI objects on the box when they are removed from the program. Default: false.
+	Keep bool
+	// Datasets are created in this order, without their owner, which is the storage's. Required.
+	Datasets []TrueNASDatasetArgs
+	// ISCSI is where the iSCSI service listens. Default: nil, it is not touched.
+	ISCSI *TrueNASISCSI
+	// Account is the user of the CSI driver, which gets an API key and the roles that the driver needs. Default: empty, none.
+	Account string
+}
+
+// TrueNASISCSI is where the iSCSI service listens, and who may log in.
+type TrueNASISCSI struct {
+	// Listen are addresses of the box. Required. A change is made in place.
+	Listen []netip.Addr
+	// Initiators are IQNs. Default: none, everyone. A change is made in place.
+	Initiators []string
+}
+
+// driverRoles are what a CSI driver calls: datasets, snapshots, shares and iSCSI objects, and it looks at pools (truenas/truenas-csi,
+// pkg/client/storage.go; the roles are those of truenas/middleware, role.py).
+var driverRoles = []string{
+	"POOL_READ", "DATASET_WRITE", "DATASET_DELETE", "SNAPSHOT_WRITE", "SNAPSHOT_DELETE", "SNAPSHOT_TASK_WRITE", "SHARING_NFS_WRITE", "SHARING_ISCSI_WRITE",
+}
+
+// NewTrueNASStorage creates the storage of a cluster. It returns an error if an argument is missing.
+func NewTrueNASStorage(ctx *pulumi.Context, name string, args *TrueNASStorageArgs, opts ...pulumi.ResourceOption) (*TrueNASStorage, error) {
+	if err := args.validate(); err != nil {
+		return nil, fmt.Errorf("truenas storage %q: %w", name, err)
+	}
+	s := &TrueNASStorage{}
+	if err := ctx.RegisterComponentResourceV2(typeTrueNASStorage, name, pulumi.Map{"owner": pulumi.String(args.Owner)}, s, opts...); err != nil {
+		return nil, err
+	}
+	for _, add := range []func(*pulumi.Context, string, *TrueNASStorageArgs) error{s.addDatasets, s.addISCSI, s.addServices, s.addAccount} {
+		if err := add(ctx, name, args); err != nil {
+			return nil, fmt.Errorf("truenas storage %q: %w", name, err)
+		}
+	}
+	return s, ctx.RegisterResourceOutputs(s, pulumi.Map{})
+}
+
+// makers returns the resources that machines of the cluster depend on.
+func (s *TrueNASStorage) makers() []pulumi.Resource {
+	if s == nil {
+		return nil
+	}
+	return []pulumi.Resource{s}
+}
+
+func (args *TrueNASStorageArgs) validate() error {
+	if args == nil {
+		return errors.New("args: give TrueNASStorageArgs")
+	}
+	return errors.Join(
+		require(args.Owner != "", "Owner", "name the stack and the cluster"),
+		require(len(args.Datasets) > 0, "Datasets", "give at least one"),
+		require(args.ISCSI == nil || len(args.ISCSI.Listen) > 0, "ISCSI.Listen", "give at least one address"),
+	)
+}
+
+// addDatasets creates the datasets one after the other if one holds the next, else side by side.
+func (s *TrueNASStorage) addDatasets(ctx *pulumi.Context, name string, args *TrueNASStorageArgs) error {
+	for _, each := range args.Datasets {
+		each.Owner, each.Keep = args.Owner, args.Keep
+		_, below, _ := strings.Cut(each.Name, "/")
+		dataset, err := NewTrueNASDataset(ctx, name+"-"+strings.ReplaceAll(below, "/", "-"), &each, pulumi.Parent(s), s.after(each.Name))
+		if err != nil {
+			return err
+		}
+		s.Datasets = append(s.Datasets, dataset)
+	}
+	return nil
+}
+
+// after makes a dataset wait for those that hold it.
+func (s *TrueNASStorage) after(name string) pulumi.ResourceOption {
+	var above []pulumi.Resource
+	for _, dataset := range s.Datasets {
+		if strings.HasPrefix("/mnt/"+name, dataset.Path+"/") {
+			above = append(above, dataset)
+		}
+	}
+	return pulumi.DependsOn(above)
+}
+
+// addISCSI creates the portal and the group of initiators. The targets are made by the CSI driver.
+func (s *TrueNASStorage) addISCSI(ctx *pulumi.Context, name string, args *TrueNASStorageArgs) error {
+	if args.ISCSI == nil {
+		return nil
+	}
+	listen := make([]string, len(args.ISCSI.Listen))
+	for i, address := range args.ISCSI.Listen {
+		listen[i] = address.String()
+	}
+	owner := pulumi.String(args.Owner)
+	keep := pulumi.RetainOnDelete(args.Keep)
+	portal := pulumi.Map{"listen": pulumi.ToStringArray(listen), "owner": owner}
+	if err := ctx.RegisterResource(tokenPortal, name+"-iscsi-portal", portal, &trueNASObject{}, pulumi.Parent(s), keep); err != nil {
+		return err
+	}
+	group := pulumi.Map{"initiators": pulumi.ToStringArray(append([]string{}, args.ISCSI.Initiators...)), "owner": owner}
+	return ctx.RegisterResource(tokenInitiatorGroup, name+"-iscsi-initiators", group, &trueNASObject{}, pulumi.Parent(s), keep)
+}
+
+// addServices switches on what is used, after it is configured. They stay on when the stack is destroyed: others may use them.
+func (s *TrueNASStorage) addServices(ctx *pulumi.Context, name string, args *TrueNASStorageArgs) error {
+	var shares []pulumi.Resource
+	for at, dataset := range s.Datasets {
+		if args.Datasets[at].NFS != nil {
+			shares = append(shares, dataset.share)
+		}
+	}
+	services := map[string]bool{"nfs": len(shares) > 0, "iscsitarget": args.ISCSI != nil}
+	for _, service := range []string{"nfs", "iscsitarget"} {
+		if !services[service] {
+			continue
+		}
+		inputs := pulumi.Map{"name": pulumi.String(service), "enabled": pulumi.Bool(true), "running": pulumi.Bool(true)}
+		if err := ctx.RegisterResource(tokenService, name+"-"+service, inputs, &trueNASObject{}, pulumi.Parent(s), pulumi.DependsOn(shares)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trueNASAccount is a user with an API key.
+type trueNASAccount struct {
+	pulumi.CustomResourceState
+
+	APIKey pulumi.StringOutput `pulumi:"apiKey"`
+}
+
+// addAccount creates the user of the CSI driver. It goes with the stack even if the data are kept: its key would open them to whoever has it.
+func (s *TrueNASStorage) addAccount(ctx *pulumi.Context, name string, args *TrueNASStorageArgs) error {
+	if args.Account == "" {
+		return nil
+	}
+	account := &trueNASAccount{}
+	inputs := pulumi.Map{
+		"name": pulumi.String(args.Account), "roles": pulumi.ToStringArray(driverRoles), "hasKey": pulumi.Bool(true), "owner": pulumi.String(args.Owner),
+	}
+	err := ctx.RegisterResource(tokenAccount, name+"-csi", inputs, account, pulumi.Parent(s), pulumi.AdditionalSecretOutputs([]string{"apiKey"}))
+	s.APIKey = account.APIKey
+	return err
+}

@@ -1,0 +1,99 @@
+package stacks
+
+import (
+	"os"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// labStorage is the box of a rehearsal, in the place of the inventory's.
+type labStorage struct {
+	endpoint, fingerprint string
+}
+
+// parseLabStorage reads URL#FINGERPRINT, the form of [KeyLabStorage].
+func parseLabStorage(text string) labStorage {
+	endpoint, fingerprint, _ := strings.Cut(text, "#")
+	return labStorage{endpoint, fingerprint}
+}
+
+// newStorage creates what the cluster has on its TrueNAS box; nil without `storage:`. The error is a [*inventory.Problems] about the API
+// key and the CA, which only a run can read.
+func newStorage(ctx *pulumi.Context, inv *inventory.Inventory, s settings, options Options, protect pulumi.ResourceOption) (*components.TrueNASStorage, error) {
+	if inv.Cluster.Storage == nil || !options.Until.Reaches(components.PhaseProvision) {
+		return nil, nil
+	}
+	api, err := storageAPI(ctx, inv, s, options)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := components.NewTrueNASProvider(ctx, "truenas", api, protect)
+	if err != nil {
+		return nil, err
+	}
+	return components.NewTrueNASStorage(ctx, inv.Cluster.Name+"-storage", storageArgs(ctx.Stack(), inv), pulumi.Providers(provider), protect)
+}
+
+// storageAPI returns the connection to the box: that of the inventory, or of the rehearsal.
+func storageAPI(ctx *pulumi.Context, inv *inventory.Inventory, s settings, options Options) (components.TrueNASAPI, error) {
+	storage := inv.Cluster.Storage
+	keys := newKeys(ctx, inv, options)
+	api := components.TrueNASAPI{Endpoint: storage.Endpoint, Fingerprint: storage.Fingerprint, Username: storage.Username}
+	if s.labStorage.endpoint != "" {
+		api.Endpoint, api.Fingerprint = s.labStorage.endpoint, s.labStorage.fingerprint
+		made, _ := ctx.GetConfig(Key(truenasAPIKey.config)) // of the rehearsal, and of nothing else
+		api.APIKey = secretText(made)
+		return api, nil
+	}
+	api.APIKey = keys.secret(truenasAPIKey, "storage")
+	if storage.CAFile != "" {
+		api.CA = keys.authority(storage.CAFile)
+	}
+	return api, keys.problems.OrNil()
+}
+
+// authority reads the file with the CA of the box.
+func (k *keys) authority(path string) string {
+	at := []string{"storage", "caFile"}
+	place, err := beside(k.inv, path)
+	if err != nil {
+		k.refuse(strictyaml.Fault{What: "leads nowhere", Rule: err.Error(), Got: path, Do: "give an absolute path"}, at...)
+		return ""
+	}
+	text, err := os.ReadFile(place)
+	switch {
+	case err != nil:
+		k.refuse(strictyaml.Fault{What: "is no file that can be read", Rule: "it is looked for at " + place, Got: path, Do: "correct the path"}, at...)
+	case !strings.Contains(string(text), "-----BEGIN CERTIFICATE-----"):
+		k.refuse(strictyaml.Fault{What: "holds no certificate in PEM", Rule: "it is looked for at " + place, Do: "export it in Credentials > Certificates of TrueNAS' web interface"}, at...)
+	}
+	return string(text)
+}
+
+// storageArgs maps the inventory.
+func storageArgs(stack string, inv *inventory.Inventory) *components.TrueNASStorageArgs {
+	storage := inv.Cluster.Storage
+	args := &components.TrueNASStorageArgs{Owner: stack + "/" + inv.Cluster.Name, Keep: storage.Protect}
+	for _, dataset := range storage.Datasets {
+		mapped := components.TrueNASDatasetArgs{
+			Name: storage.Path(dataset), QuotaGiB: dataset.QuotaGiB, RefQuotaGiB: dataset.RefQuotaGiB, Compression: string(dataset.Compression),
+			RecordSize: string(dataset.RecordSize), ShareType: string(dataset.ShareType),
+		}
+		if nfs := dataset.NFS; nfs != nil {
+			mapped.NFS = &components.TrueNASShare{Networks: nfs.Networks, MapRootUser: nfs.MapRootUser, ReadOnly: nfs.ReadOnly}
+		}
+		args.Datasets = append(args.Datasets, mapped)
+	}
+	if iscsi := storage.ISCSI; iscsi != nil {
+		args.ISCSI = &components.TrueNASISCSI{Listen: iscsi.Listen, Initiators: iscsi.Initiators}
+	}
+	if inv.Cluster.Addons.TrueNAS != nil {
+		args.Account = "csi-" + inv.Cluster.Name
+	}
+	return args
+}
