@@ -2,6 +2,7 @@ package components
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -24,7 +25,7 @@ type TrueNASAPI struct {
 // an error if an argument is missing.
 func NewTrueNASProvider(ctx *pulumi.Context, name string, api TrueNASAPI, opts ...pulumi.ResourceOption) (pulumi.ProviderResource, error) {
 	if err := api.validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("truenas provider %q: %w", name, err)
 	}
 	inputs := pulumi.Map{
 		"endpoint": pulumi.String(api.Endpoint), "username": pulumi.String(api.Username), "apiKey": pulumi.ToSecret(api.APIKey),

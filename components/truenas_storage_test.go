@@ -111,11 +111,11 @@ ISCSI.Listen: give at least one address`)
 ShareType: give GENERIC, NFS or MULTIPROTOCOL
 QuotaGiB: give 1 or more, or 0 for none
 NFS.Networks: give at least one`)
-	_, err := run(t, false, func(ctx *pulumi.Context, _ pulumi.ResourceOption) error {
+	err := refusal(t, func(ctx *pulumi.Context, _ pulumi.ResourceOption) error {
 		_, err := components.NewTrueNASProvider(ctx, "truenas", components.TrueNASAPI{Fingerprint: "00", CA: "x"})
 		return err
 	})
-	require.EqualError(t, err, `API.Endpoint: give the URL of the box, e.g. https://nas.example
+	require.EqualError(t, err, `truenas provider "truenas": API.Endpoint: give the URL of the box, e.g. https://nas.example
 API.CA: give a CA or a Fingerprint, not both
 API.Username: give the user whose API key it is
 API.APIKey: give the API key`)
