@@ -16,8 +16,8 @@ const (
 	// StandaloneMachine and StandaloneContainer are no nodes of a cluster.
 	StandaloneMachine   = "em-infra:index:VirtualMachine"
 	StandaloneContainer = "em-infra:index:Container"
-	TrueNASStorage = "em-infra:index:TrueNASStorage"
-	TrueNASDataset = "em-infra:index:TrueNASDataset"
+	TrueNASStorage      = "em-infra:index:TrueNASStorage"
+	TrueNASDataset      = "em-infra:index:TrueNASDataset"
 )
 
 // The resources of providers.
