@@ -14,7 +14,7 @@ import (
 // TestAStackOfHosts: the kind follows from the file in the inventory's folder, and no provider but those of the host is made.
 func TestAStackOfHosts(t *testing.T) {
 	t.Parallel()
-	r, err := runWith(t, stacks.Options{Root: "..", Inventory: "site-hosts"}, reachable(nil))
+	r, err := runWith(t, stacks.Options{Root: "..", Inventory: filepath.Join("stacks", "site-hosts")}, reachable(nil))
 	require.NoError(t, err)
 	pool := r.Named(t, "command:local:Command", "site-pool-k3s-dev")
 	require.Contains(t, pool.Inputs["create"].StringValue(), " pool ensure k3s-dev")

@@ -220,6 +220,10 @@ func TestAKilledLabLeavesNoProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, running.Kill())
 	polltest.Until(t, func() bool { return len(processesOf(t, pid)) == 0 })
+	polltest.Until(t, func() bool { // the kernel closes the files of a process, and with them its lock, after its memory
+		still, err := lab.Running(filepath.Join(dir, usualDir))
+		return err == nil && still == 0
+	})
 	require.Contains(t, ok(t, dir, "status"), "lab                 stopped\n")
 	ok(t, dir, "start")
 	require.Contains(t, ok(t, dir, "machines"), "\n101 ")

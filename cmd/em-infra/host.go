@@ -39,7 +39,8 @@ func newHostNetworkOperation(name, short string, operate func(pve.NetworkRun, co
 		Short: short,
 		Long: fmt.Sprintf("%s. What is wanted is read from %s, and Proxmox VE is reached as %s, %s and %s say.",
 			short, hostNetworkVariable, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
-		Args: cobra.NoArgs,
+		Example: "  em-infra host network " + name,
+		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			run, err := hostNetworkRun(command.ErrOrStderr())
 			if err != nil {

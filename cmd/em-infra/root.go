@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -17,50 +18,7 @@ func newRootCommand() *cobra.Command {
 	command.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	bindDirectory(command)
 	bindColor(command)
-	command.AddCommand(
-		newInitCommand(),
-		newExampleCommand(),
-		newManualsCommand(),
-		newValidateCommand(),
-		newPreflightCommand(),
-		newRoleCommand(),
-		newPreviewCommand(),
-		newUpCommand(),
-		newDestroyCommand(),
-		newVersionsCommand(),
-		newStatusCommand(),
-		newDriftCommand(),
-		newRebootCommand(),
-		newTaskCommand(),
-		newRehearseCommand(),
-		newExplainCommand(),
-		newGraphCommand(),
-		newReportCommand(),
-		newAdoptCommand(),
-		newStateCommand(),
-		newListStacksCommand(),
-		newFormatCommand(),
-		newOutputsCommand(),
-		newResourcesCommand(),
-		newEtcdCommand(),
-		newKitCommand(),
-		newLabCommand(),
-		newToolsCommand(),
-		newNodeCommand(),
-		newPoolCommand(),
-		newHostCommand(),
-		newClusterCommand(),
-		newGuardCommand(),
-		newPluginCommand(),
-		newISOCommand(),
-		newImageCommand(),
-		newContainerCommand(),
-		newSecretsCommand(),
-		newCredentialsCommand(),
-		newKubeconfigCommand(),
-		newRotateCommand(),
-		newCICommand(),
-	)
+	command.AddCommand(slices.Concat(stackCommands(), toolCommands(), programCommands())...)
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return refused(fmt.Errorf("%w: see `%s --help`", err, command.CommandPath()))
 	})
@@ -71,6 +29,60 @@ func newRootCommand() *cobra.Command {
 		}
 	}
 	return command
+}
+
+// stackCommands returns the commands that work on a stack, from its inventory to its end.
+func stackCommands() []*cobra.Command {
+	return []*cobra.Command{
+		newInitCommand(),
+		newExampleCommand(),
+		newValidateCommand(),
+		newFormatCommand(),
+		newPreflightCommand(),
+		newRoleCommand(),
+		newPreviewCommand(),
+		newUpCommand(),
+		newDestroyCommand(),
+		newRehearseCommand(),
+		newVersionsCommand(),
+		newStatusCommand(),
+		newDriftCommand(),
+		newRebootCommand(),
+		newTaskCommand(),
+		newGraphCommand(),
+		newReportCommand(),
+		newAdoptCommand(),
+		newStateCommand(),
+		newListStacksCommand(),
+		newOutputsCommand(),
+		newResourcesCommand(),
+		newEtcdCommand(),
+		newKitCommand(),
+		newSecretsCommand(),
+		newCredentialsCommand(),
+		newKubeconfigCommand(),
+		newRotateCommand(),
+	}
+}
+
+// toolCommands returns the commands that need no stack.
+func toolCommands() []*cobra.Command {
+	return []*cobra.Command{newExplainCommand(), newLabCommand(), newToolsCommand(), newCICommand(), newManualsCommand()}
+}
+
+// programCommands returns the commands that the program's Commands and the engine call, not people.
+func programCommands() []*cobra.Command {
+	return []*cobra.Command{
+		newNodeCommand(),
+		newPoolCommand(),
+		newHostCommand(),
+		newClusterCommand(),
+		newGuardCommand(),
+		newPluginCommand(),
+		newISOCommand(),
+		newImageCommand(),
+		newContainerCommand(),
+	}
 }
 
 // refuseUnknown makes a misspelt command an error; cobra would print the help and exit with 0.

@@ -18,9 +18,6 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal/ptytest"
 )
 
-// answerAwaited is how long termenv waits for a terminal's answer (OSCTimeout).
-const answerAwaited = 5 * time.Second
-
 // insideTerminal makes the test's own program the tool: its arguments are those of a command line.
 const insideTerminal = "EM_INFRA_TEST_TERMINAL"
 
@@ -46,12 +43,10 @@ func TestATerminalThatDoesNotAnswer(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			written := onMuteTerminal(t, append(test.variables, insideTerminal+"=validate --inventory "+folder)...)
 			require.Contains(t, written, "is sound")
 			require.NotContains(t, written, "\x1b")
 			require.Contains(t, written, test.want, "the environment is what it was")
-			require.Less(t, time.Since(began), answerAwaited)
 		})
 	}
 }

@@ -33,7 +33,7 @@ type Host struct {
 }
 
 // Network is what a host's network has. All changes of a host are staged, shown as the host's own diff, and applied with one reload. A change
-// of the interfaces by which the API is reached is refused, unless `em-infra up --allow-interface` names them.
+// of the interfaces by which the API is reached is refused, unless `em-infra up --allow-interface HOST/INTERFACE` names them.
 type Network struct {
 	// Bridges are Linux bridges. Default: none. A bridge that is left out is deleted if it was made here, unless machines use it.
 	Bridges []Bridge `yaml:"bridges" max:"64"`

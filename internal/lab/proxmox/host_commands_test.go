@@ -21,7 +21,7 @@ type hostCommand struct {
 }
 
 // hostCommands are those that this project tells people to run. Names and positional arguments: qemu-server
-// PVE/CLI/qm.pm, pve-storage PVE/CLI/pvesm.pm, pve-access-control PVE/CLI/pveum.pm, pve-manager PVE/CLI/pvenode.pm and pvesh.pm,
+// PVE/CLI/qm.pm, pve-container PVE/CLI/pct.pm, pve-storage PVE/CLI/pvesm.pm, pve-access-control PVE/CLI/pveum.pm, pve-manager PVE/CLI/pvenode.pm and pvesh.pm,
 // pve-ha-manager CLI/ha_manager.pm. `qm unlock` is no method of the API, and the lab has none
 // for `qm reset`, see [lab.runOnHost].
 var hostCommands = []hostCommand{
@@ -30,6 +30,7 @@ var hostCommands = []hostCommand{
 	{"qm reboot", []string{"vmid"}, http.MethodPost, "/nodes/{node}/qemu/{vmid}/status/reboot"},
 	{"qm destroy", []string{"vmid"}, http.MethodDelete, "/nodes/{node}/qemu/{vmid}"},
 	{"qm disk unlink", []string{"vmid"}, http.MethodPut, "/nodes/{node}/qemu/{vmid}/unlink"},
+	{"pct resize", []string{"vmid", "disk", "size"}, http.MethodPut, "/nodes/{node}/lxc/{vmid}/resize"},
 	{"pvesm status", nil, http.MethodGet, "/nodes/{node}/storage"},
 	{"pvesm free", []string{"volume"}, http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}"},
 	{"pveum pool add", []string{"poolid"}, http.MethodPost, "/pools"},

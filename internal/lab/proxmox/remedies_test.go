@@ -48,6 +48,7 @@ var remedies = []remedy{
 	{texts: []string{
 		"qm destroy", "qm destroy VMID --purge", "qm destroy {vmid} --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge",
 	}, works: destroyAVM},
+	{texts: []string{"pct resize"}, works: growARoot},
 	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free "}, works: removeWhatIsUnused},
 	{texts: []string{"ha-manager remove vm:{vmid}"}, works: takeAVMFromTheHAManager},
 	{texts: []string{"pveum pool add {pool}", "pveum pool add %[1]s", "pveum pool delete %[1]s"}, works: makeAndDeleteAPool},
@@ -268,6 +269,15 @@ func unlockAVM(t *testing.T) {
 	require.Equal(t, "VM is locked (clone)", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
 	require.Empty(t, l.asRoot(node, "qm unlock 101"))
 	require.Equal(t, "OK", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
+}
+
+func growARoot(t *testing.T) {
+	l := newContainerLab(t, nil)
+	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=200 ostemplate="+containerTemplate+" storage=tank rootfs=tank:8 hostname=dns"))
+	require.Empty(t, l.asRoot(node, "pct resize 200 rootfs 8704M"))
+	require.Contains(t, l.container("200")["rootfs"], "size=8704M")
+	require.Empty(t, l.asRoot(node, "pct resize 200 rootfs 9G"))
+	require.Contains(t, l.container("200")["rootfs"], "size=9G")
 }
 
 func stopAVM(t *testing.T) {
