@@ -1,6 +1,7 @@
 package stacks_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -30,6 +31,9 @@ func fixture(name string) stacks.Options {
 	return stacks.Options{
 		Root: "..", Inventory: filepath.Join("internal", "inventory", "testdata", "valid-"+name),
 		NewBirth: func() string { return "00000000-0000-4000-8000-000000000000" },
+		Secrets: func(context.Context, string) (map[string]string, error) {
+			return map[string]string{"truenas.apiKey": "made-up API key"}, nil
+		},
 	}
 }
 

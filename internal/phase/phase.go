@@ -59,8 +59,8 @@ func Parse(name string) (Phase, error) {
 	return 0, fmt.Errorf("%q is no phase: choose one of %s", name, strings.Join(known, ", "))
 }
 
-// Of returns the phase that creates a resource: that of the first rule that matches its type. The stack, providers and
-// components belong to the first phase.
+// Of returns the phase that creates a resource: that of the first rule that matches its type. The stack, the other providers
+// and components belong to the first phase.
 func Of(urn resource.URN) Phase {
 	switch {
 	case strings.Contains(string(urn.QualifiedType()), token.ClusterAddons): // whatever the type of its children
@@ -75,6 +75,8 @@ func Of(urn resource.URN) Phase {
 		phase  Phase
 	}{
 		{"proxmoxve:", Provision},
+		{"truenas:", Provision},
+		{"pulumi:providers:truenas", Provision}, // only a run that reaches the box needs its key
 		{"talos:imageFactory/", Generate},
 		{"talos:machine/secrets:", Generate},
 		{"talos:", Bootstrap},

@@ -16,6 +16,8 @@ func TestOf(t *testing.T) {
 		"pulumi:pulumi:Stack":          phase.Generate,
 		"pulumi:providers:proxmoxve":   phase.Generate,
 		"em-infra:index:TalosTemplate": phase.Generate,
+		"pulumi:providers:truenas":     phase.Provision,
+		"em-infra:index:TrueNASStorage$em-infra:index:TrueNASDataset$truenas:index:Dataset":           phase.Provision,
 		"em-infra:index:TalosTemplate$talos:imageFactory/schematic:Schematic":                         phase.Generate,
 		"em-infra:index:TalosCluster$talos:machine/secrets:Secrets":                                   phase.Generate,
 		"em-infra:index:TalosCluster$em-infra:index:GpuWorker$talos:imageFactory/schematic:Schematic": phase.Generate,

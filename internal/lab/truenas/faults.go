@@ -21,30 +21,30 @@ const (
 var Faults = []fault.Kind{
 	{
 		Name: faultCut, About: "the connection to the NAS is cut after a call's work and before its answer", Once: true, Calls: true,
-		Source: "truenas/api_client truenas_api_client/__init__.py",
+		Source: "truenas api_client",
 	},
 	{
 		Name: faultTooManyCalls, About: "the NAS has too many calls of this connection (-32000)", Once: true, Calls: true,
-		Source: "truenas/middleware api/base/server/ws_handler/rpc.py",
+		Source: "truenas rpc.py",
 	},
 	{
 		Name: faultRateLimit, About: "the NAS refuses a login, since there were 20 within a minute (EBUSY)", Once: true, Calls: true,
-		Source: "truenas/middleware utils/rate_limit/cache.py",
+		Source: "truenas cache.py",
 	},
-	{Name: faultWrongKey, About: "the NAS does not accept the API key (AUTH_ERR)", Source: "truenas/middleware plugins/auth.py"},
-	{Name: faultExpiredKey, About: "the API key has expired or was revoked (EXPIRED)", Source: "truenas/middleware plugins/auth.py"},
+	{Name: faultWrongKey, About: "the NAS does not accept the API key (AUTH_ERR)", Source: "truenas auth.py"},
+	{Name: faultExpiredKey, About: "the API key has expired or was revoked (EXPIRED)", Source: "truenas auth.py"},
 	{
 		Name: faultLocked, About: "the datasets are encrypted and locked, as after a reboot of the NAS",
-		Source: "truenas/middleware plugins/pool_/dataset.py",
+		Source: "truenas dataset.py",
 	},
-	{Name: faultPoolFull, About: "the pool has no room for a dataset (EFAULT, out of space)", Source: "truenas/middleware plugins/zfs_/dataset.py"},
-	{Name: faultBusy, About: "a dataset that is deleted is busy (EBUSY)", Source: "truenas/middleware plugins/zfs_/dataset.py"},
-	{Name: faultJobFailed, About: "a job of the NAS fails", Once: true, Calls: true, Source: "truenas/middleware job.py"},
+	{Name: faultPoolFull, About: "the pool has no room for a dataset (EFAULT, out of space)", Source: "truenas dataset.py"},
+	{Name: faultBusy, About: "a dataset that is deleted is busy (EBUSY)", Source: "truenas dataset.py"},
+	{Name: faultJobFailed, About: "a job of the NAS fails", Once: true, Calls: true, Source: "truenas job.py"},
 	{
 		Name: faultServiceDead, About: "a service of the NAS does not run after it was started; its job succeeds all the same",
-		Source: "truenas/middleware plugins/service.py",
+		Source: "truenas service.py",
 	},
-	{Name: faultOnlyREST, About: "the NAS is so old that it has only REST and no JSON-RPC", Source: "truenas/middleware main.py"},
+	{Name: faultOnlyREST, About: "the NAS is so old that it has only REST and no JSON-RPC", Source: "truenas main.py"},
 }
 
 // fails reports whether a fault occurs now, at a call or, with an empty method, anywhere.
