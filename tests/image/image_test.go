@@ -168,7 +168,7 @@ func inspect(t *testing.T, of settings, reference string) {
 	require.NoError(t, err)
 	require.Contains(t, filesIn(t, layers[len(layers)-1]), "/ko-app/em-infra")
 	for _, file := range filesIn(t, layers[len(layers)-1]) {
-		require.True(t, strings.HasPrefix(file, "/ko-app"), "%s is nothing of the program", file)
+		require.True(t, strings.HasPrefix(strings.TrimPrefix(file, "/"), "ko-app"), "%s is nothing of the program", file)
 	}
 }
 
