@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -50,6 +52,29 @@ func TestRunLeavesThePassphraseOfTheShell(t *testing.T) {
 	stdout, _, _, err := cli(t).Run(t.Context(), t.TempDir(), nil, nil, nil, role("report"))
 	require.NoError(t, err)
 	require.Contains(t, stdout, `"PULUMI_CONFIG_PASSPHRASE="`)
+}
+
+// TestRunNamesAUser: in a container a user may have no name, and the CLI takes it from the environment.
+func TestRunNamesAUser(t *testing.T) {
+	for _, test := range []struct {
+		name, user, want string
+		unset            bool
+	}{
+		{"of the shell", "alice", "USER=alice", false},
+		{"that the shell does not name", "", fmt.Sprintf("USER=%d", os.Getuid()), true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("USER", test.user)
+			if test.unset {
+				require.NoError(t, os.Unsetenv("USER"))
+			}
+			stdout, _, _, err := cli(t).Run(t.Context(), t.TempDir(), nil, nil, nil, role("report"))
+			require.NoError(t, err)
+			var seen call
+			require.NoError(t, json.Unmarshal([]byte(stdout), &seen))
+			require.Contains(t, seen.Env, test.want)
+		})
+	}
 }
 
 func TestRunReturnsTheExitCode(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,6 +12,7 @@ const (
 	variablePassphrase     = "PULUMI_CONFIG_PASSPHRASE" //nolint:gosec // its name
 	variablePassphraseFile = "PULUMI_CONFIG_PASSPHRASE_FILE"
 	variablePath           = "PATH"
+	variableUser           = "USER"
 )
 
 // environment returns the environment of the CLI: this process's own, overlaid with given. With it, plugins find this CLI, and
@@ -23,6 +25,11 @@ func environment(cli string, inherited, given []string) []string {
 		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, variablePassphrase+"=") })
 	}
 	env = append(env, given...)
+	if _, found := lookup(env, variableUser); !found && os.Getuid() >= 0 {
+		// In a container a user may have no entry in /etc/passwd, and then the CLI knows no user without this variable (Go's os/user,
+		// lookup_stubs.go, which is what a build without cgo has).
+		env = append(env, variableUser+"="+strconv.Itoa(os.Getuid()))
+	}
 	path, _ := lookup(env, variablePath)
 	return append(env, "PULUMI_AUTOMATION_API=true", variablePath+"="+filepath.Dir(cli)+string(os.PathListSeparator)+path)
 }
