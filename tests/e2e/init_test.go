@@ -41,7 +41,7 @@ func TestE2EFromAnEmptyFolder(t *testing.T) {
 	require.Contains(t, written, " written    stacks/home/nodes.yaml\n")
 	require.Contains(t, written, "home: 1+2 nodes on pve, Kubernetes API at https://192.168.20.10:6443\n")
 	require.Contains(t, r.read(filepath.Join(r.inventory, "nodes.yaml")), "gpus: [{mapping: rtx3090}]")
-	r.mustRun(0, "validate")
+	r.outsideOfStacks("validate", "--stack", "home")
 	r.mustRun(0, "preflight")
 
 	r.mustRun(0, "preflight", "--lab")
