@@ -46,7 +46,7 @@ func TestE2EFromAnEmptyFolder(t *testing.T) {
 
 	r.mustRun(0, "preflight", "--lab")
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "home is up")
-	r.nodesAreReady("home-control-1", "home-worker-1", "home-gpu-1")
+	r.nodesAreReady("home-control-1", "home-gpu-1", "home-worker-1")
 	require.Contains(t, r.mustRun(0, "preview", "--lab"), "nothing would change\n")
 
 	r.mustRun(0, "kubeconfig", "--lab", "--merge", "--use")
