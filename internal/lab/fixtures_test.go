@@ -59,10 +59,13 @@ func serveAsProcess() int {
 	return 0
 }
 
+// options are those of a lab that is registered like that of a user, so that the labs of other tests leave it its ports while it is
+// stopped, and it leaves them theirs.
 func options(dir string, inv *inventory.Inventory) lab.Options {
 	noDelay := 0.0
 	return lab.Options{
 		Dir: dir, Stack: "k3s-dev", Site: lab.SiteOf(inv), TimeScale: &noDelay, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Registry: lab.DefaultRegistry(),
 	}
 }
 
