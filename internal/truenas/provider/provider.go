@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
@@ -54,9 +55,10 @@ func (p *Provider) SignalCancellation(context.Context) error {
 	return nil
 }
 
-// GetPluginInfo returns the version.
+// GetPluginInfo returns the version, which the server of the SDK does not do without.
 func (p *Provider) GetPluginInfo(context.Context) (plugin.PluginInfo, error) {
-	return plugin.PluginInfo{}, nil
+	version, err := semver.ParseTolerant(Version)
+	return plugin.PluginInfo{Version: &version}, err
 }
 
 // GetSchema returns a schema without types: the program registers the resources by their tokens.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/em-infra/em-infra/internal/truenas/provider"
 )
@@ -30,7 +31,15 @@ func TestServe(t *testing.T) {
 	connection, err := grpc.NewClient("127.0.0.1:"+strings.TrimSpace(port), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	defer connection.Close()
-	schema, err := pulumirpc.NewResourceProviderClient(connection).GetSchema(ctx, &pulumirpc.GetSchemaRequest{})
+	engine := pulumirpc.NewResourceProviderClient(connection)
+	info, err := engine.GetPluginInfo(ctx, &emptypb.Empty{})
+	require.NoError(t, err)
+	require.Equal(t, "0.1.0", info.GetVersion())
+	_, err = engine.Handshake(ctx, &pulumirpc.ProviderHandshakeRequest{})
+	require.NoError(t, err)
+	_, err = engine.Configure(ctx, &pulumirpc.ConfigureRequest{})
+	require.NoError(t, err)
+	schema, err := engine.GetSchema(ctx, &pulumirpc.GetSchemaRequest{})
 	require.NoError(t, err)
 	require.Equal(t, `{"name":"truenas"}`, schema.GetSchema())
 	end()

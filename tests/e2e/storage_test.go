@@ -1,0 +1,203 @@
+package e2e_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/truenas"
+)
+
+const storageOfTheTest = `storage:
+  endpoint: https://nas.example
+  pool: tank
+  datasets:
+    - {name: k8s, quotaGiB: 500, compression: ZSTD}
+    - {name: k8s/nfs, nfs: {}}
+  iscsi: {}
+addons:
+  truenas: {host: nas.example, namespace: storage}
+`
+
+// TestE2EStorage is the life of a cluster with its storage on a TrueNAS box: made before the machines, compared with what is on the
+// box, mended, held up by what happens to a NAS, and left there by a destroy unless the inventory says otherwise.
+func TestE2EStorage(t *testing.T) {
+	t.Parallel()
+	s := &storageUnderTest{rehearsal: newRehearsal(t, "e2e-storage")}
+	s.edit("cluster.yaml", "extensions: []", "extensions: [siderolabs/iscsi-tools]")
+	s.writeInventory("cluster.yaml", s.inventoryText("cluster.yaml")+storageOfTheTest)
+
+	s.comesBeforeTheMachines()
+	s.isComparedAndMended()
+	s.outlastsBadDays()
+	s.staysUnlessTheInventorySaysOtherwise()
+}
+
+// storageUnderTest is a rehearsal whose inventory has storage.
+type storageUnderTest struct{ *rehearsal }
+
+// comesBeforeTheMachines: a box that does not let em-infra in stops the run before it makes a machine; then all is made, once.
+func (s *storageUnderTest) comesBeforeTheMachines() {
+	s.mustRun(0, "lab", "start")
+	s.mustRun(0, "lab", "fault", "set", "nas-key-expired")
+	output := s.mustRun(1, "up", "--lab", "--yes")
+	require.Contains(s.t, output, "has expired, or TrueNAS has revoked it")
+	require.NotContains(s.t, strings.Join(writes(s.calls()), "\n"), "/clone", "no machine without its storage")
+	s.mustRun(0, "lab", "fault", "clear", "nas-key-expired")
+
+	s.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(s.t, &truenas.Dataset{
+		Name: "tank/k8s", Quota: 500 << 30, Compression: "ZSTD", ShareType: "GENERIC", Owner: s.owner(),
+	}, s.dataset("tank/k8s"))
+	require.NotNil(s.t, s.share())
+	s.box(func(ctx context.Context, c *truenas.Client) error {
+		for _, name := range []string{"nfs", "iscsitarget"} {
+			service, err := c.FindService(ctx, truenas.Service{Name: name})
+			require.NoError(s.t, err)
+			require.Equal(s.t, &truenas.Service{Name: name, Enabled: true, Running: true}, service)
+		}
+		return nil
+	})
+	s.opensTheBox(s.apiKey())
+	s.nothingChanges()
+}
+
+// isComparedAndMended changes the box by hand: each change is shown, by value and by where it is set, and the next up reverts it.
+func (s *storageUnderTest) isComparedAndMended() {
+	key := s.apiKey()
+	s.box(func(ctx context.Context, c *truenas.Client) error {
+		share := s.share()
+		share.Networks = []string{"0.0.0.0/0"}
+		require.NoError(s.t, c.WriteShare(ctx, *share, s.share()))
+		require.NoError(s.t, c.Call(ctx, nil, "pool.dataset.update", "tank/k8s", map[string]any{"quota": 1 << 30}))
+		require.NoError(s.t, c.Call(ctx, nil, "pool.dataset.update", "tank/k8s/nfs", map[string]any{"compression": "LZ4"}))
+		_, err := c.RemoveAccount(ctx, truenas.Account{Name: "csi-k3s-dev", Owner: s.owner()})
+		return err
+	})
+	output := s.mustRun(2, "preview", "--lab")
+	for _, seen := range []string{"k8s", "quota", "compression", "networks", "csi"} {
+		require.Contains(s.t, output, seen)
+	}
+	s.mustRun(0, "up", "--lab", "--yes")
+	require.EqualValues(s.t, 500<<30, s.dataset("tank/k8s").Quota)
+	require.Empty(s.t, s.dataset("tank/k8s/nfs").Compression)
+	require.NotEqual(s.t, []string{"0.0.0.0/0"}, s.share().Networks)
+	require.NotEqual(s.t, key, s.apiKey(), "a key that is gone is made again")
+	s.opensTheBox(s.apiKey())
+	s.nothingChanges()
+}
+
+// outlastsBadDays: what a NAS does on a bad day is told with what to do, and the next up goes on from there.
+func (s *storageUnderTest) outlastsBadDays() {
+	s.edit("cluster.yaml", "quotaGiB: 500", "quotaGiB: 600")
+	s.mustRun(0, "lab", "fault", "set", "nas-connection-cut", "--endpoint", "pool.dataset.update", "--times", "1")
+	if ended := s.run("up", "--lab", "--yes"); ended.code != 0 {
+		require.Contains(s.t, ended.output, "broke before the answer")
+		s.mustRun(0, "up", "--lab", "--yes")
+	}
+	require.EqualValues(s.t, 600<<30, s.dataset("tank/k8s").Quota)
+
+	s.edit("cluster.yaml", "    - {name: k8s/nfs, nfs: {}}\n", "    - {name: k8s/nfs, nfs: {}}\n    - {name: k8s/models}\n")
+	s.mustRun(0, "lab", "fault", "set", "nas-pool-full")
+	require.Contains(s.t, s.mustRun(1, "up", "--lab", "--yes"), "the pool tank has no room left: free some, or add disks to it")
+	s.mustRun(0, "lab", "fault", "clear", "nas-pool-full")
+	s.mustRun(0, "up", "--lab", "--yes")
+	require.NotNil(s.t, s.dataset("tank/k8s/models"))
+	s.nothingChanges()
+}
+
+// staysUnlessTheInventorySaysOtherwise: what leaves the inventory stays on the box while it is protected; then the empty datasets of the
+// stack go with it, and so does the account.
+func (s *storageUnderTest) staysUnlessTheInventorySaysOtherwise() {
+	s.edit("cluster.yaml", "    - {name: k8s/models}\n", "")
+	s.mustRun(0, "up", "--lab", "--yes")
+	require.NotNil(s.t, s.dataset("tank/k8s/models"), "data are not deleted by an edit")
+
+	s.edit("cluster.yaml", "  pool: tank\n", "  pool: tank\n  protect: false\n")
+	s.mustRun(0, "up", "--lab", "--yes")
+	output := s.mustRun(0, "destroy", "--lab", "--yes")
+	require.Contains(s.t, output, "tank/k8s stays on TrueNAS, since it holds other datasets")
+	require.Nil(s.t, s.dataset("tank/k8s/nfs"))
+	require.NotNil(s.t, s.dataset("tank/k8s"))
+	require.NotNil(s.t, s.dataset("tank/k8s/models"))
+	s.box(func(ctx context.Context, c *truenas.Client) error {
+		account, err := c.FindAccount(ctx, truenas.Account{Name: "csi-k3s-dev"})
+		require.Nil(s.t, account)
+		return err
+	})
+}
+
+func (s *storageUnderTest) owner() string { return s.stack + "/k3s-dev" }
+
+// nothingChanges: a preview is empty, that of em-infra and a plain one.
+func (s *storageUnderTest) nothingChanges() {
+	s.t.Helper()
+	s.mustRun(0, "preview", "--lab")
+	stack := s.plainEngine()
+	_, err := stack.Preview(s.t.Context(), optpreview.Refresh(), optpreview.ExpectNoChanges(), optpreview.ProgressStreams(io.Discard))
+	require.NoError(s.t, err)
+}
+
+// box calls the box with the key of the lab.
+func (s *storageUnderTest) box(do func(context.Context, *truenas.Client) error) {
+	s.t.Helper()
+	d, err := lab.ReadDescription(s.dir())
+	require.NoError(s.t, err)
+	require.NoError(s.t, s.connection("em-infra", d.NASKey).Do(s.t.Context(), do))
+}
+
+func (s *storageUnderTest) connection(user, key string) truenas.Connection {
+	s.t.Helper()
+	d, err := lab.ReadDescription(s.dir())
+	require.NoError(s.t, err)
+	fingerprint, err := lab.NASFingerprint(s.dir(), d)
+	require.NoError(s.t, err)
+	return truenas.Connection{Endpoint: d.NASEndpoint(), Fingerprint: fingerprint, Username: user, APIKey: key}
+}
+
+// dataset returns a dataset of the box; nil if there is none.
+func (s *storageUnderTest) dataset(name string) (found *truenas.Dataset) {
+	s.t.Helper()
+	s.box(func(ctx context.Context, c *truenas.Client) (err error) {
+		found, err = c.FindDataset(ctx, truenas.Dataset{Name: name, ShareType: "GENERIC", Owner: s.owner()})
+		return err
+	})
+	return found
+}
+
+// share returns the share of k8s/nfs; nil if there is none.
+func (s *storageUnderTest) share() (found *truenas.Share) {
+	s.t.Helper()
+	s.box(func(ctx context.Context, c *truenas.Client) (err error) {
+		found, err = c.FindShare(ctx, truenas.Share{Path: "/mnt/tank/k8s/nfs", Owner: s.owner()})
+		return err
+	})
+	return found
+}
+
+// apiKey returns the key that the cluster has.
+func (s *storageUnderTest) apiKey() string {
+	s.t.Helper()
+	secret, err := s.kubernetes().CoreV1().Secrets("storage").Get(s.t.Context(), "truenas-api", metav1.GetOptions{})
+	require.NoError(s.t, err)
+	return string(secret.Data["apiKey"])
+}
+
+// opensTheBox checks that the cluster's key is that of an account which may do what a CSI driver does, and nothing else.
+func (s *storageUnderTest) opensTheBox(key string) {
+	s.t.Helper()
+	require.NoError(s.t, s.connection("csi-k3s-dev", key).Do(s.t.Context(), func(ctx context.Context, c *truenas.Client) error {
+		found, err := c.FindDataset(ctx, truenas.Dataset{Name: "tank/k8s"})
+		require.NoError(s.t, err)
+		require.NotNil(s.t, found)
+		_, err = c.WriteAccount(ctx, truenas.Account{Name: "intruder", Roles: []string{"FULL_ADMIN"}}, false)
+		require.ErrorContains(s.t, err, "Not authorized")
+		return nil
+	}))
+}
