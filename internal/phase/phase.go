@@ -17,7 +17,7 @@ type Phase int
 const (
 	// Generate creates the machine secrets and computes the schematics; nothing is on the host yet.
 	Generate Phase = iota + 1
-	// Provision creates the templates and the machines, which wait in maintenance mode.
+	// Provision creates the templates and the machines, which wait in maintenance mode. What hosts are configured with belongs to it, too.
 	Provision
 	// Bootstrap applies the machine configurations and forms the cluster.
 	Bootstrap
@@ -65,6 +65,8 @@ func Of(urn resource.URN) Phase {
 	switch {
 	case strings.Contains(string(urn.QualifiedType()), token.ClusterAddons): // whatever the type of its children
 		return Addons
+	case strings.Contains(string(urn.QualifiedType()), token.ProxmoxHost):
+		return Provision
 	// A Command outside of any component creates the pool of the machines, that of a template ensures its ISO; those of a cluster
 	// wait for its nodes.
 	case urn.QualifiedType() == token.Command, urn.QualifiedType() == token.TalosTemplate+"$"+token.Command:

@@ -40,7 +40,7 @@ const reloadPatience = 2 * time.Minute
 
 // Apply brings the host's interfaces to what is wanted, and deletes those that the stack has created and does not want any more. It reports
 // whether anything was changed. It refuses, with nothing staged, what would touch the way to the API without permission, changes that
-// somebody else has staged, and the deletion of what is in use.
+// another user has staged, and the deletion of what is in use.
 func (r NetworkRun) Apply(ctx context.Context) (changed bool, err error) {
 	client, err := r.Connection.Client()
 	if err != nil {
@@ -162,7 +162,7 @@ func (r NetworkRun) settleStaged(ctx context.Context) error {
 		r.Say("a run that was killed has staged changes of the network of " + r.Wanted.Node + ": they are part of this one")
 		return nil
 	}
-	return fmt.Errorf("somebody has staged changes of the network of %[1]s that are not this stack's (%[2]s), and nothing was touched: apply or revert them on %[1]s under System, Network, then run up again. They are:\n%[3]s",
+	return fmt.Errorf("another user has staged changes of the network of %[1]s that are not this stack's (%[2]s), and nothing was touched: apply or revert them on %[1]s under System, Network, then run up again. They are:\n%[3]s",
 		r.Wanted.Node, strings.Join(others, ", "), diff)
 }
 

@@ -171,14 +171,14 @@ func TestTheOperatorIsNotCutOff(t *testing.T) {
 	require.False(t, changed, "it was there before, so it stays")
 }
 
-// TestStagedChangesOfSomebodyElseAreLeftAlone, and those of a killed run of ours are continued.
-func TestStagedChangesOfSomebodyElseAreLeftAlone(t *testing.T) {
+// TestStagedChangesOfAnotherUserAreLeftAlone, and those of a killed run of ours are continued.
+func TestStagedChangesOfAnotherUserAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	e := wired(t)
 	e.stage(http.MethodPost, "", `{"iface": "vmbr9", "type": "bridge"}`)
 	run, _ := e.networkRun(wanted())
 	_, err := run.Apply(t.Context())
-	require.ErrorContains(t, err, "somebody has staged changes of the network of vmhost that are not this stack's (vmbr9), and nothing was touched: apply or revert them on vmhost under System, Network, then run up again. They are:\n---")
+	require.ErrorContains(t, err, "another user has staged changes of the network of vmhost that are not this stack's (vmbr9), and nothing was touched: apply or revert them on vmhost under System, Network, then run up again. They are:\n---")
 	require.ErrorContains(t, err, "+iface vmbr9 inet manual")
 	require.Zero(t, e.reloads())
 	e.stage(http.MethodDelete, "", "")

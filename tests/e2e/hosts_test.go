@@ -1,0 +1,136 @@
+package e2e_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/stretchr/testify/require"
+)
+
+// TestE2EHosts is the life of a stack of hosts, the sample: made, nothing to do, changed by hand and mended, refused where it would cut the
+// operator off or carry out what another user has staged, gone.
+func TestE2EHosts(t *testing.T) {
+	t.Parallel()
+	r := newHostsRehearsal(t, "e2e-hosts")
+
+	r.mustRun(0, "lab", "start")
+	before := r.interfaces()
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.Regexp(t, `(?m)^ provision +site-network-vmhost created `, output)
+	require.Regexp(t, `(?m)^ provision +site-pool-k3s-dev created `, output)
+	require.Contains(t, r.interfaces(), "vmbr1.30")
+	r.hasNothingToDo()
+
+	r.interfacesDrift()
+	r.stagedByAnotherUser()
+	r.wayToTheAPIStays()
+
+	r.mustRun(0, "destroy", "--lab", "--yes")
+	require.Equal(t, before, r.interfaces(), "what the stack made is gone, and what was there is as it was")
+	require.NotContains(t, r.pools(), "k3s-dev")
+}
+
+// newHostsRehearsal returns an empty rehearsal with the sample's inventory of hosts.
+func newHostsRehearsal(t testing.TB, stack string) *rehearsal {
+	t.Helper()
+	r := newRehearsal(t, stack)
+	for _, name := range []string{"cluster.yaml", "nodes.yaml"} {
+		require.NoError(t, os.Remove(filepath.Join(r.inventory, name)))
+	}
+	r.writeInventory("hosts.yaml", r.read(filepath.Join(r.root, "stacks", "site-hosts", "hosts.yaml")))
+	return r
+}
+
+// hasNothingToDo previews with em-infra and with a plain engine, and runs up: nothing is written to the host.
+func (r *rehearsal) hasNothingToDo() {
+	r.t.Helper()
+	seen := len(r.calls())
+	r.mustRun(0, "preview", "--lab")
+	stack := r.plainEngine()
+	_, err := stack.Preview(r.t.Context(), optpreview.Refresh(), optpreview.ExpectNoChanges())
+	require.NoError(r.t, err)
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Empty(r.t, writes(r.calls()[seen:]), "a second up writes nothing")
+}
+
+// interfacesDrift changes an interface by hand: drift shows both values, and up puts back what the inventory says.
+func (r *rehearsal) interfacesDrift() {
+	r.t.Helper()
+	r.stage(http.MethodPut, "/vmbr1", map[string]string{"type": "bridge", "autostart": "1", "bridge_ports": "eno2", "bridge_vlan_aware": "1", "mtu": "1500"})
+	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/network", nil, nil))
+	r.eventually("the change is active", func() bool { return r.interfaceSetting("vmbr1", "mtu") == "1500" })
+	require.Regexp(r.t, `vmbr1: mtu: 1500 instead of\s+9000`, r.mustRun(2, "drift", "--lab"))
+
+	seen := len(r.calls())
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(r.t, "9000", r.interfaceSetting("vmbr1", "mtu"))
+	isReload := func(write string) bool {
+		return strings.HasPrefix(write, "PUT ") && strings.HasSuffix(write, "/nodes/vmhost/network")
+	}
+	wrote := writes(r.calls()[seen:])
+	require.Equal(r.t, len(wrote)-1, slices.IndexFunc(wrote, isReload), "one reload, after everything is staged")
+	r.mustRun(0, "drift", "--lab")
+}
+
+// stagedByAnotherUser stages an interface by hand, which is neither applied nor reverted.
+func (r *rehearsal) stagedByAnotherUser() {
+	r.t.Helper()
+	r.stage(http.MethodPost, "", map[string]string{"iface": "vmbr9", "type": "bridge"})
+	r.edit("hosts.yaml", "mtu: 9000", "mtu: 8000")
+	output := r.mustRun(3, "up", "--lab", "--yes")
+	require.Contains(r.t, output, "another user has staged changes of the network of vmhost that are not this stack's (vmbr9), and nothing was touched")
+	require.Contains(r.t, output, "+iface vmbr9 inet manual")
+	require.Contains(r.t, r.interfaces(), "vmbr9", "it is still staged")
+	require.NoError(r.t, r.api().Delete(r.t.Context(), "/nodes/vmhost/network", nil))
+	r.edit("hosts.yaml", "mtu: 8000", "mtu: 9000")
+}
+
+// wayToTheAPIStays asks for a change of vmbr0, by which the API is reached: it is refused unless a flag names the interface.
+func (r *rehearsal) wayToTheAPIStays() {
+	r.t.Helper()
+	r.edit("hosts.yaml", "    network:\n      bridges:\n", "    network:\n      bridges:\n        - {name: vmbr0, ports: [eno1], address: 192.168.20.10/24, gateway: 192.168.20.1, comment: management}\n")
+	seen := len(r.calls())
+	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "vmbr0 is on the way to the API (vmbr0 has the default route)")
+	require.Empty(r.t, writes(r.calls()[seen:]))
+	r.mustRun(0, "up", "--lab", "--yes", "--allow-interface", "vmhost/vmbr0")
+	require.Equal(r.t, "management", r.interfaceSetting("vmbr0", "comments"))
+}
+
+// stage changes what is staged of the network of the host, as the web interface does.
+func (r *rehearsal) stage(verb, rest string, params map[string]string) {
+	r.t.Helper()
+	path := "/nodes/vmhost/network" + rest
+	if verb == http.MethodPost {
+		require.NoError(r.t, r.api().Post(r.t.Context(), path, params, nil))
+		return
+	}
+	require.NoError(r.t, r.api().Put(r.t.Context(), path, params, nil))
+}
+
+// interfaces returns the names of the host's interfaces with what is staged, sorted.
+func (r *rehearsal) interfaces() []string {
+	r.t.Helper()
+	var all []struct {
+		Name string `json:"iface"`
+	}
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/nodes/vmhost/network", &all))
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = one.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// interfaceSetting returns a setting of an interface, by its name in the API.
+func (r *rehearsal) interfaceSetting(name, setting string) any {
+	r.t.Helper()
+	var settings map[string]any
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/nodes/vmhost/network/"+name, &settings))
+	return settings[setting]
+}
