@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/truenas/truenastest"
@@ -104,6 +105,30 @@ func TestALostAnswerIsLookedUp(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, 2, begun, "the second time, the dataset is there")
+}
+
+// TestASessionLogsInOnce checks that more pieces of work, at the same time too, fit into a session than the box accepts logins in a minute,
+// and that it goes on with a new connection after one that broke.
+func TestASessionLogsInOnce(t *testing.T) {
+	t.Parallel()
+	box := truenastest.Serve(t)
+	session := truenas.NewSession(box.Connection)
+	t.Cleanup(session.Close)
+	pools := func() error {
+		return session.Do(t.Context(), func(ctx context.Context, c *truenas.Client) error {
+			_, err := c.Pools(ctx)
+			return err
+		})
+	}
+	for range 15 {
+		var both errgroup.Group
+		both.Go(pools)
+		both.Go(pools)
+		require.NoError(t, both.Wait())
+	}
+	box.Fail(fault.Fault{Name: "nas-connection-cut", Endpoint: "pool.query"})
+	require.NoError(t, pools())
+	require.NoError(t, pools())
 }
 
 func TestABusyBoxIsAskedAgain(t *testing.T) {

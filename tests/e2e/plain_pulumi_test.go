@@ -143,25 +143,29 @@ func (c *clone) startLab() {
 	})
 }
 
-// quickstart runs the block of docs/quickstart.md that says where the host is, with the lab in the place of the host, and keeps
-// what it leaves in the environment.
+// quickstart runs the commands of docs/quickstart.md about the passphrase and the token, with the sample stack on the lab in the place of
+// the new one on a host, and keeps what they leave in the environment.
 func (c *clone) quickstart() {
 	c.t.Helper()
 	d, err := lab.ReadDescription(c.dir())
 	require.NoError(c.t, err)
-	_, section, found := strings.Cut(c.read(filepath.Join(c.root, "docs", "quickstart.md")), "\n## 5. Where the host is\n")
+	_, section, found := strings.Cut(c.read(filepath.Join(c.root, "docs", "quickstart.md")), "\n## 5. The passphrase of the state\n")
 	require.True(c.t, found)
-	_, block, found := strings.Cut(section, "```sh\n")
+	section, _, found = strings.Cut(section, "\n## ")
 	require.True(c.t, found)
-	block, _, found = strings.Cut(block, "```")
-	require.True(c.t, found)
-	for written, here := range map[string]string{"https://vmhost:8006": d.ProxmoxEndpoint(), "em-infra@pve!operator=SECRET": d.Token} {
-		require.Contains(c.t, block, written)
-		block = strings.ReplaceAll(block, written, here)
+	var commands string
+	for part := range strings.SplitSeq(section, "```sh\n") {
+		if block, _, isBlock := strings.Cut(part, "```"); isBlock {
+			commands += block
+		}
+	}
+	for written, here := range map[string]string{"--stack home": "--stack k3s-dev", "init home": "init k3s-dev", "em-infra@pve!operator=SECRET": d.Token} {
+		require.Contains(c.t, commands, written)
+		commands = strings.ReplaceAll(commands, written, here)
 	}
 	const set = "pulumi config set --stack k3s-dev em-infra:"
-	printed := c.shell(block + set + "proxmoxInsecure true\n" + set + "imageFactoryUrl " + d.FactoryURL() + "\n" +
-		set + "labNetwork " + d.Network.String() + "\n" + "printf '\\0'; env -0")
+	printed := c.shell(commands + set + "proxmoxEndpoint " + d.ProxmoxEndpoint() + "\n" + set + "proxmoxInsecure true\n" +
+		set + "imageFactoryUrl " + d.FactoryURL() + "\n" + set + "labNetwork " + d.Network.String() + "\n" + "printf '\\0'; env -0")
 	_, environment, found := strings.Cut(printed, "\x00")
 	require.True(c.t, found)
 	c.env = strings.Split(strings.TrimSuffix(environment, "\x00"), "\x00")

@@ -27,7 +27,7 @@ func (account) planned(inputs, before resource.PropertyMap, created bool) resour
 }
 
 // write makes another key if the state has none: one that is there but unknown is of no use.
-func (account) write(ctx context.Context, to truenas.Connection, inputs, before resource.PropertyMap) (string, resource.PropertyMap, error) {
+func (account) write(ctx context.Context, to *truenas.Session, inputs, before resource.PropertyMap) (string, resource.PropertyMap, error) {
 	wanted, err := decode[truenas.Account](inputs)
 	if err != nil {
 		return "", nil, err
@@ -45,7 +45,7 @@ func (account) write(ctx context.Context, to truenas.Connection, inputs, before 
 	return wanted.Name, outputs, err
 }
 
-func (account) read(ctx context.Context, from truenas.Connection, ID string, inputs, state resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error) {
+func (account) read(ctx context.Context, from *truenas.Session, ID string, inputs, state resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error) {
 	wanted := truenas.Account{Name: ID}
 	if len(inputs) > 0 {
 		var err error
@@ -72,7 +72,7 @@ func (account) read(ctx context.Context, from truenas.Connection, ID string, inp
 	return got, outputs, nil
 }
 
-func (account) remove(ctx context.Context, from truenas.Connection, inputs resource.PropertyMap) (kept *truenas.Kept, err error) {
+func (account) remove(ctx context.Context, from *truenas.Session, inputs resource.PropertyMap) (kept *truenas.Kept, err error) {
 	wanted, err := decode[truenas.Account](inputs)
 	if err != nil {
 		return nil, err

@@ -17,11 +17,11 @@ type kind interface {
 	// planned returns the outputs that a preview can know.
 	planned(inputs, before resource.PropertyMap, created bool) resource.PropertyMap
 	// write makes the object as the inputs say, and returns its ID and outputs.
-	write(ctx context.Context, to truenas.Connection, inputs, before resource.PropertyMap) (string, resource.PropertyMap, error)
+	write(ctx context.Context, to *truenas.Session, inputs, before resource.PropertyMap) (string, resource.PropertyMap, error)
 	// read returns inputs and outputs as they are; nil if there is no such object.
-	read(ctx context.Context, from truenas.Connection, ID string, inputs, state resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error)
+	read(ctx context.Context, from *truenas.Session, ID string, inputs, state resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error)
 	// remove deletes the object.
-	remove(ctx context.Context, from truenas.Connection, inputs resource.PropertyMap) (*truenas.Kept, error)
+	remove(ctx context.Context, from *truenas.Session, inputs resource.PropertyMap) (*truenas.Kept, error)
 }
 
 // kinds are the types of resources by their tokens.
@@ -75,7 +75,7 @@ func (o object[T]) planned(inputs, _ resource.PropertyMap, _ bool) resource.Prop
 	return inputs
 }
 
-func (o object[T]) write(ctx context.Context, to truenas.Connection, inputs, _ resource.PropertyMap) (string, resource.PropertyMap, error) {
+func (o object[T]) write(ctx context.Context, to *truenas.Session, inputs, _ resource.PropertyMap) (string, resource.PropertyMap, error) {
 	wanted, err := decode[T](inputs)
 	if err != nil {
 		return "", nil, err
@@ -90,7 +90,7 @@ func (o object[T]) write(ctx context.Context, to truenas.Connection, inputs, _ r
 	return o.id(wanted), inputs, err
 }
 
-func (o object[T]) read(ctx context.Context, from truenas.Connection, ID string, inputs, _ resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error) {
+func (o object[T]) read(ctx context.Context, from *truenas.Session, ID string, inputs, _ resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error) {
 	wanted := o.byID(ID)
 	if len(inputs) > 0 {
 		var err error
@@ -110,7 +110,7 @@ func (o object[T]) read(ctx context.Context, from truenas.Connection, ID string,
 	return got, got, err
 }
 
-func (o object[T]) remove(ctx context.Context, from truenas.Connection, inputs resource.PropertyMap) (kept *truenas.Kept, err error) {
+func (o object[T]) remove(ctx context.Context, from *truenas.Session, inputs resource.PropertyMap) (kept *truenas.Kept, err error) {
 	wanted, err := decode[T](inputs)
 	if err != nil {
 		return nil, err

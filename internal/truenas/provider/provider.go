@@ -29,9 +29,9 @@ type Provider struct {
 	// Warn tells the user what was kept. Default: nil, nobody is told.
 	Warn func(urn resource.URN, text string)
 
-	connection truenas.Connection
-	cancel     context.CancelFunc
-	cancelled  context.Context
+	session   *truenas.Session
+	cancel    context.CancelFunc
+	cancelled context.Context
 }
 
 // New returns a provider that is not configured yet.
@@ -46,8 +46,13 @@ func (p *Provider) Handshake(context.Context, plugin.ProviderHandshakeRequest) (
 	return &plugin.ProviderHandshakeResponse{AcceptSecrets: true, AcceptResources: true}, nil
 }
 
-// Close does nothing: a connection lasts as long as one operation.
-func (p *Provider) Close() error { return nil }
+// Close ends the connection to the box.
+func (p *Provider) Close() error {
+	if p.session != nil {
+		p.session.Close()
+	}
+	return nil
+}
 
 // SignalCancellation ends what waits for the box.
 func (p *Provider) SignalCancellation(context.Context) error {
@@ -76,12 +81,12 @@ func (p *Provider) DiffConfig(_ context.Context, r plugin.DiffConfigRequest) (pl
 	return difference(r.OldInputs, r.NewInputs, nil), nil
 }
 
-// Configure takes the connection.
+// Configure takes the connection, which is opened when it is needed.
 func (p *Provider) Configure(_ context.Context, r plugin.ConfigureRequest) (plugin.ConfigureResponse, error) {
-	p.connection = truenas.Connection{
+	p.session = truenas.NewSession(truenas.Connection{
 		Endpoint: textOf(r.Inputs, "endpoint"), Fingerprint: textOf(r.Inputs, "fingerprint"), CA: textOf(r.Inputs, "ca"),
 		Username: textOf(r.Inputs, "username"), APIKey: textOf(r.Inputs, "apiKey"),
-	}
+	})
 	return plugin.ConfigureResponse{}, nil
 }
 
@@ -170,7 +175,7 @@ func (p *Provider) Create(ctx context.Context, r plugin.CreateRequest) (plugin.C
 	if r.Preview {
 		return plugin.CreateResponse{Properties: k.planned(r.Properties, nil, true)}, nil
 	}
-	ID, outputs, err := k.write(p.until(ctx), p.connection, r.Properties, nil)
+	ID, outputs, err := k.write(p.until(ctx), p.session, r.Properties, nil)
 	return plugin.CreateResponse{ID: resource.ID(ID), Properties: outputs}, err
 }
 
@@ -183,7 +188,7 @@ func (p *Provider) Update(ctx context.Context, r plugin.UpdateRequest) (plugin.U
 	if r.Preview {
 		return plugin.UpdateResponse{Properties: k.planned(r.NewInputs, r.OldOutputs, false)}, nil
 	}
-	_, outputs, err := k.write(p.until(ctx), p.connection, r.NewInputs, r.OldOutputs)
+	_, outputs, err := k.write(p.until(ctx), p.session, r.NewInputs, r.OldOutputs)
 	return plugin.UpdateResponse{Properties: outputs}, err
 }
 
@@ -193,7 +198,7 @@ func (p *Provider) Read(ctx context.Context, r plugin.ReadRequest) (plugin.ReadR
 	if err != nil {
 		return plugin.ReadResponse{}, err
 	}
-	inputs, outputs, err := k.read(p.until(ctx), p.connection, string(r.ID), r.Inputs, r.State)
+	inputs, outputs, err := k.read(p.until(ctx), p.session, string(r.ID), r.Inputs, r.State)
 	if err != nil || inputs == nil {
 		return plugin.ReadResponse{}, err
 	}
@@ -206,7 +211,7 @@ func (p *Provider) Delete(ctx context.Context, r plugin.DeleteRequest) (plugin.D
 	if err != nil {
 		return plugin.DeleteResponse{}, err
 	}
-	kept, err := k.remove(p.until(ctx), p.connection, r.Inputs)
+	kept, err := k.remove(p.until(ctx), p.session, r.Inputs)
 	if err == nil && kept != nil && p.Warn != nil {
 		p.Warn(r.URN, kept.Why)
 	}
