@@ -3,101 +3,78 @@ package inventory
 import (
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"strconv"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// claim is something that a cluster has to itself on the hosts of a site.
-type claim struct {
-	// id is equal for two claims of the same thing.
-	id claimID
-	// owner is what the thing is for its cluster, like "the VMID of cp-1".
-	owner string
-	// value is the thing in a message, and do what to do if another stack has it.
-	value, do string
-	// file is where it is in the inventory, and at its place there.
-	file string
-	at   *strictyaml.Path
-}
-
-// claimID tells claims apart. The zero host is for what is unique on all hosts.
-type claimID struct{ kind, host, value string }
-
-// Kinds of claims. A template may be shared, so its VMID is compared with those of machines and is no claim itself.
-const (
-	claimedVMID    = "VMID"
-	claimedAddress = "address"
-	claimedMAC     = "MAC address"
-	claimedName    = "name"
-	claimedCluster = "cluster"
-	claimedDevice  = "device"
-	claimedGroup   = "IOMMU group"
-)
-
-// claims returns what the machines and the API of the inventory have to themselves, in the order of the files.
-func (i *Inventory) claims() []claim {
-	cluster := []claim{{
-		id: claimID{kind: claimedCluster, value: i.Cluster.Name}, owner: "the name of the cluster", value: i.Cluster.Name, do: "choose another name",
-		file: ClusterFile, at: key("name"),
+// Claims implements [Claimant]: what the machines and the API of the inventory have to themselves, in the order of the files.
+func (i *Inventory) Claims() []Claim {
+	all := []Claim{{
+		ID: ClaimID{Kind: claimedCluster, Value: i.Cluster.Name}, Owner: "the name of the cluster", Do: "choose another name", At: key("name"),
 	}}
 	if vip := i.Cluster.Kubernetes.Endpoint.VIP; vip.IsValid() {
-		cluster = append(cluster, claim{
-			id: claimID{kind: claimedAddress, value: vip.String()}, owner: "the address of the Kubernetes API (its vip)", value: vip.String(), do: otherAddress,
-			file: ClusterFile, at: key("kubernetes", "endpoint", "vip"),
+		all = append(all, Claim{
+			ID: ClaimID{Kind: ClaimedAddress, Value: vip.String()}, Owner: "the address of the Kubernetes API (its vip)", Do: AnotherAddress,
+			At: key("kubernetes", "endpoint", "vip"),
 		})
 	}
-	for at, node := range i.Nodes {
-		cluster = append(cluster, node.claims(nodePath(at))...)
+	for at := range all {
+		all[at].File, all[at].Source = filepath.Join(i.Dir, ClusterFile), i.clusterSource
 	}
-	return cluster
-}
-
-const otherAddress = "choose a free address"
-
-func (n Node) claims(path *strictyaml.Path) []claim {
-	of := func(kind, host, value, key, do string) claim {
-		return claim{
-			id: claimID{kind, host, value}, owner: "the " + kind + " of " + n.Name, value: value, do: do,
-			file: NodesFile, at: path.Key(key),
+	for at, node := range i.Nodes {
+		for _, one := range node.claims(nodePath(at)) {
+			one.File, one.Source = filepath.Join(i.Dir, NodesFile), i.nodesSource
+			all = append(all, one)
 		}
 	}
-	all := []claim{
-		of(claimedName, "", n.Name, "name", "choose another name"),
-		of(claimedVMID, "", strconv.Itoa(n.VMID), "vmid", anotherVMID),
+	return all
+}
+
+// templateClaim is the VMID of the template. A template may be shared, so it is compared with machines and is no claim itself.
+func (i *Inventory) templateClaim() Claim {
+	return Claim{
+		ID: ClaimID{Kind: ClaimedVMID, Value: strconv.Itoa(i.Cluster.Proxmox.Template.VMID)}, Do: AnotherVMID,
+		File: filepath.Join(i.Dir, ClusterFile), Source: i.clusterSource, At: key("proxmox", "template", "vmid"),
+	}
+}
+
+func (n Node) claims(path *strictyaml.Path) []Claim {
+	of := func(kind, value string, at *strictyaml.Path, do string) Claim {
+		return ClaimOf(n.Name, kind, value, at, do)
+	}
+	all := []Claim{
+		of(ClaimedName, n.Name, path.Key("name"), "choose another name"),
+		of(ClaimedVMID, strconv.Itoa(n.VMID), path.Key("vmid"), AnotherVMID),
 	}
 	for _, one := range []struct {
 		key     string
 		address netip.Addr
 	}{{"address", n.Address}, {"address6", n.Address6}} {
 		if one.address.IsValid() {
-			all = append(all, of(claimedAddress, "", one.address.String(), one.key, otherAddress))
+			all = append(all, of(ClaimedAddress, one.address.String(), path.Key(one.key), AnotherAddress))
 		}
 	}
-	const otherMAC = "choose another, or remove the key to have one derived"
-	all = append(all, of(claimedMAC, "", n.MAC.String(), "mac", otherMAC))
+	all = append(all, of(ClaimedMAC, n.MAC.String(), path.Key("mac"), AnotherMAC))
 	for at, card := range n.NICs {
-		one := of(claimedMAC, "", card.MAC.String(), "", otherMAC)
-		one.at = path.Key("networks").Index(at).Key("mac")
-		all = append(all, one)
+		all = append(all, of(ClaimedMAC, card.MAC.String(), path.Key("networks").Index(at).Key("mac"), AnotherMAC))
 	}
 	return append(all, n.claimedGPUs(path.Key("gpus"))...)
 }
 
 // claimedGPUs returns the devices of a host, and their IOMMU groups. A mapping may contain several devices, of which Proxmox VE takes a
 // free one.
-func (n Node) claimedGPUs(path *strictyaml.Path) (all []claim) {
+func (n Node) claimedGPUs(path *strictyaml.Path) (all []Claim) {
 	for at, gpu := range n.GPUs {
 		if gpu.BDF == "" {
 			continue
 		}
-		all = append(all, claim{
-			id: claimID{claimedDevice, n.Host, string(gpu.BDF)}, owner: "a device of " + n.Name, value: string(gpu.BDF), do: "give it to one of the two stacks",
-			file: NodesFile, at: path.Index(at).Key("bdf"),
-		}, claim{
-			id: claimID{claimedGroup, n.Host, strconv.Itoa(*gpu.IOMMUGroup)}, owner: "the IOMMU group of devices of " + n.Name,
-			value: strconv.Itoa(*gpu.IOMMUGroup), do: "give all devices of the group to one of the two stacks",
-			file: NodesFile, at: path.Index(at).Key("iommuGroup"),
+		all = append(all, Claim{
+			ID: ClaimID{claimedDevice, n.Host, string(gpu.BDF)}, Owner: "a device of " + n.Name, Do: "give it to one of the two stacks", At: path.Index(at).Key("bdf"),
+		}, Claim{
+			ID: ClaimID{claimedGroup, n.Host, strconv.Itoa(*gpu.IOMMUGroup)}, Owner: "the IOMMU group of devices of " + n.Name,
+			Do: "give all devices of the group to one of the two stacks", At: path.Index(at).Key("iommuGroup"),
 		})
 	}
 	return all

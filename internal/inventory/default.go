@@ -47,9 +47,9 @@ func (n *Node) complete(c Cluster) {
 	if c.Name == "" || n.VMID == 0 {
 		return
 	}
-	n.MAC = or(n.MAC, derivedMAC(c.Name, n.VMID, 0))
+	n.MAC = or(n.MAC, DerivedMAC(c.Name, n.VMID, 0))
 	for at := range n.NICs {
-		n.NICs[at].MAC = or(n.NICs[at].MAC, derivedMAC(c.Name, n.VMID, at+1))
+		n.NICs[at].MAC = or(n.NICs[at].MAC, DerivedMAC(c.Name, n.VMID, at+1))
 	}
 }
 

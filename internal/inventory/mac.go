@@ -46,9 +46,9 @@ func (m *MAC) UnmarshalText(text []byte) error {
 // datacenter.cfg).
 var proxmoxOUI = [3]byte{0xBC, 0x24, 0x11}
 
-// derivedMAC returns the address of a card without a given one. It depends only on the cluster, the VMID and the card: 0 is the
+// DerivedMAC returns the address of a card without a given one. It depends only on the cluster, the VMID and the card: 0 is the
 // first card, the others follow in file order.
-func derivedMAC(cluster string, vmid, card int) MAC {
+func DerivedMAC(cluster string, vmid, card int) MAC {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", cluster, vmid, card))
 	return MAC{proxmoxOUI[0], proxmoxOUI[1], proxmoxOUI[2], sum[0], sum[1], sum[2]}
 }

@@ -1,9 +1,9 @@
 package inventory
 
 import (
-	"path/filepath"
 	"slices"
-	"strconv"
+
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 )
 
 // Beside is the inventory of another stack of the project.
@@ -11,7 +11,7 @@ type Beside struct {
 	// Stack is its name. Required.
 	Stack string
 	// Inventory of the stack. Required.
-	Inventory *Inventory
+	Inventory Claimant
 	// SameEndpoint is whether both stacks name the same endpoint of Proxmox VE. Default: false; their inventories are compared only if they
 	// have a host in common, since two sites may use the same numbers.
 	SameEndpoint bool
@@ -21,44 +21,47 @@ type Beside struct {
 // and addresses would adopt the other's machines. They share no VMID, address, MAC address, name and GPU, and no VLAN with different
 // networks. The error is a [*Problems].
 func (i *Inventory) CheckBeside(other Beside) error {
+	check := &manifest.Checker{}
+	if !compare(check, i.Nodes.Hosts(), append([]Claim{i.templateClaim()}, i.Claims()...), other) {
+		return nil
+	}
+	if platform, isPlatform := other.Inventory.(*Inventory); isPlatform {
+		if fault, wrong := i.claimsNetwork(other.Stack, platform); wrong {
+			at := i.templateClaim()
+			check.At(at.File, at.Source, key("network", "vlan"), fault)
+		}
+	}
+	return check.Err()
+}
+
+// CheckBeside checks the inventory of a stack that is no platform against that of another one whose guests may be in the same Proxmox VE: they
+// share no VMID, address, MAC address and name. The error is a [*Problems].
+func CheckBeside(mine Claimant, other Beside) error {
+	check := &manifest.Checker{}
+	compare(check, mine.Hosts(), mine.Claims(), other)
+	return check.Err()
+}
+
+// compare reports what two stacks both claim. It returns false for stacks that are not in the same Proxmox VE.
+func compare(check *manifest.Checker, hosts []string, mine []Claim, other Beside) bool {
 	rule := "both stacks stand on the same host"
-	if !sharesHost(i.Nodes.Hosts(), other.Inventory.Nodes.Hosts()) {
+	if !sharesHost(hosts, other.Inventory.Hosts()) {
 		if !other.SameEndpoint {
-			return nil
+			return false
 		}
 		rule = "both stacks are in the same Proxmox VE"
 	}
-	c := &checker{inv: i, clusterFile: filepath.Join(i.Dir, ClusterFile), nodesFile: filepath.Join(i.Dir, NodesFile)}
-	taken := map[claimID]string{}
-	for _, claim := range other.Inventory.claims() {
-		taken[claim.id] = claim.owner
+	taken := map[ClaimID]string{}
+	for _, claim := range other.Inventory.Claims() {
+		taken[claim.ID] = claim.Owner
 	}
-	report := func(mine claim) {
-		derived := mine.id.kind == claimedMAC && !i.nodesSource.Has(mine.at) // from the VMID and the cluster's name, which are reported
-		if owner := taken[mine.id]; owner != "" && !derived {
-			c.in(mine.file)(mine.at, fault{What: "is " + owner + " of stack " + other.Stack + " too", Rule: rule, Got: mine.value, Do: mine.do})
+	for _, claim := range mine {
+		derived := claim.ID.Kind == ClaimedMAC && !claim.Source.Has(claim.At) // from the VMID and the stack's name, which are reported
+		if owner := taken[claim.ID]; owner != "" && !derived {
+			check.At(claim.File, claim.Source, claim.At, fault{What: "is " + owner + " of stack " + other.Stack + " too", Rule: rule, Got: claim.ID.Value, Do: claim.Do})
 		}
 	}
-	template := strconv.Itoa(i.Cluster.Proxmox.Template.VMID)
-	report(claim{
-		id: claimID{kind: claimedVMID, value: template}, value: template, do: anotherVMID,
-		file: ClusterFile, at: key("proxmox", "template", "vmid"),
-	})
-	for _, mine := range i.claims() {
-		report(mine)
-	}
-	if fault, wrong := i.claimsNetwork(other.Stack, other.Inventory); wrong {
-		c.cluster(key("network", "vlan"), fault)
-	}
-	return c.Err()
-}
-
-// in returns the report of one of the files.
-func (c *checker) in(file string) report {
-	if file == ClusterFile {
-		return c.cluster
-	}
-	return c.node
+	return true
 }
 
 func sharesHost(some, others []string) bool {

@@ -38,12 +38,12 @@ func (c *checker) mac(mac MAC, owner nicOfNode, taken map[MAC]nicOfNode) {
 	case c.inv.nodesSource.Has(at):
 		c.node(at, fault{
 			What: "is the MAC address of " + first.path.String() + " too", Rule: "MAC addresses are unique", Got: mac.String(),
-			Do: "choose another, or remove the key to have one derived",
+			Do: AnotherMAC,
 		})
 	case first.node == owner.node || first.vmid != owner.vmid: // else the VMID is the problem, which is reported
 		c.node(at, fault{
 			What: "would be derived as that of " + first.path.String() + " is", Rule: "MAC addresses are unique",
-			Got: mac.String(), Do: "give a mac here, one like " + derivedMAC(c.inv.Cluster.Name, limits.VMID.Max+1, len(taken)).String(),
+			Got: mac.String(), Do: "give a mac here, one like " + DerivedMAC(c.inv.Cluster.Name, limits.VMID.Max+1, len(taken)).String(),
 		})
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-var anotherVMID = fmt.Sprintf("choose another, %s", limits.VMID)
+// AnotherVMID is what to do about a VMID that is taken.
+var AnotherVMID = fmt.Sprintf("choose another, %s", limits.VMID)
 
 // vmids checks that no two machines share a VMID, templates included: it is unique in a whole Proxmox VE cluster.
 func (c *checker) vmids() {
@@ -22,7 +23,7 @@ func (c *checker) vmids() {
 		if owner, ok := taken[node.VMID]; ok {
 			c.node(nodePath(i).Key("vmid"), fault{
 				What: "is the VMID of " + owner + " too", Rule: "VMIDs are unique",
-				Got: fmt.Sprint(node.VMID), Do: anotherVMID,
+				Got: fmt.Sprint(node.VMID), Do: AnotherVMID,
 			})
 			continue
 		}
@@ -55,7 +56,7 @@ func (c *checker) templateVMIDs() map[int]string {
 		case twice:
 			c.cluster(at, fault{
 				What: "is the VMID of " + owner + " too", Rule: "VMIDs are unique", Got: fmt.Sprint(vmid),
-				Do: anotherVMID,
+				Do: AnotherVMID,
 			})
 		default:
 			taken[vmid] = "the template on " + host

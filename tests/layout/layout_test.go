@@ -90,6 +90,7 @@ var rules = []rule{
 	{"the program knows neither the lab nor the operator", never("", "internal/lab", "internal/toolchain", "operator", "cmd")},
 	{"no part of the product knows the lab", only("internal/lab", "cmd", "operator/lab", "tests")},
 	{"only stacks makes arguments of components from an inventory of hosts", both("components", "internal/inventory/hosts", "stacks", "cmd/em-infra", "operator")},
+	{"only stacks makes arguments of components from an inventory of systems", both("components", "internal/inventory/systems", "stacks", "cmd/em-infra", "operator")},
 	{"commands are imported by nobody", only("cmd")},
 	{"the operator is not known below it", only("operator", "cmd", "docs", "tests")},
 	// Tests of the command line, and those end to end, look into buckets with it.

@@ -17,7 +17,8 @@ const APIVersion = "em-infra/v1alpha1"
 type Header struct {
 	// APIVersion of the format: em-infra/v1alpha1. Required.
 	APIVersion string `yaml:"apiVersion" required:"true"`
-	// Kind of the file: Cluster in cluster.yaml, Nodes in nodes.yaml, Hosts in hosts.yaml. Required.
+	// Kind of the file: Cluster in cluster.yaml, Nodes in nodes.yaml, Hosts in hosts.yaml, Systems in
+	// systems.yaml. Required.
 	Kind string `yaml:"kind" required:"true"`
 }
 

@@ -18,6 +18,8 @@ const (
 	Platform Kind = "platform"
 	// Hosts is the configuration of hosts of Proxmox VE: hosts.yaml.
 	Hosts Kind = "hosts"
+	// Systems are virtual machines and containers that are no nodes of a cluster: systems.yaml.
+	Systems Kind = "systems"
 )
 
 // The files of an inventory.
@@ -25,6 +27,7 @@ const (
 	ClusterFile = "cluster.yaml"
 	NodesFile   = "nodes.yaml"
 	HostsFile   = "hosts.yaml"
+	SystemsFile = "systems.yaml"
 )
 
 // kinds are the kinds with their files; the first file of each tells the kind.
@@ -35,6 +38,7 @@ var kinds = []struct {
 }{
 	{Platform, "a cluster", []string{ClusterFile, NodesFile}},
 	{Hosts, "hosts of Proxmox VE", []string{HostsFile}},
+	{Systems, "virtual machines and containers", []string{SystemsFile}},
 }
 
 // Files returns the names of the files of a kind.

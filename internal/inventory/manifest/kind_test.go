@@ -16,7 +16,7 @@ func TestTheKindFollowsFromTheFile(t *testing.T) {
 	t.Parallel()
 	for files, want := range map[string]manifest.Kind{
 		"": manifest.Platform, "cluster.yaml": manifest.Platform, "nodes.yaml": manifest.Platform, "cluster.yaml nodes.yaml": manifest.Platform,
-		"hosts.yaml": manifest.Hosts, "hosts.yaml secrets.sops.yaml": manifest.Hosts,
+		"hosts.yaml": manifest.Hosts, "hosts.yaml secrets.sops.yaml": manifest.Hosts, "systems.yaml": manifest.Systems,
 	} {
 		kind, err := manifest.KindOf(folder(t, files))
 		require.NoError(t, err)

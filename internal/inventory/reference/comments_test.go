@@ -14,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
 )
 
 var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./-]*`)
@@ -67,6 +68,17 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 		hosts.Bridge{},
 		hosts.VLAN{},
 		hosts.Addressed{},
+		systems.File{},
+		systems.Proxmox{},
+		systems.Network{},
+		systems.Source{},
+		systems.Image{},
+		systems.ContainerTemplate{},
+		systems.VirtualMachine{},
+		systems.DataDisk{},
+		systems.Container{},
+		systems.System{},
+		systems.Card{},
 	} {
 		structure := reflect.TypeOf(declared)
 		fields, err := strictyaml.Fields(structure)

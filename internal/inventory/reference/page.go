@@ -14,6 +14,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
 )
 
 //go:embed *.md.tmpl
@@ -31,6 +32,7 @@ type page struct {
 var pages = []page{
 	{"docs/inventory.md", "page.md.tmpl", inventorySource + "/testdata/valid-example", manifest.Platform},
 	{"docs/inventory-hosts.md", "hosts.md.tmpl", inventorySource + "/hosts/testdata/valid-example", manifest.Hosts},
+	{"docs/inventory-systems.md", "systems.md.tmpl", inventorySource + "/systems/testdata/valid-example", manifest.Systems},
 }
 
 // filledFile is what a page says about one file.
@@ -158,6 +160,12 @@ func (k key) itemWords() string {
 		return "major.minor"
 	case *inventory.MAC:
 		return "MAC address"
+	case *systems.Address:
+		return "address/length, or `dhcp`"
+	case *systems.URL:
+		return "URL of a file"
+	case *systems.Checksum:
+		return "`sha256:HEX` or `sha512:HEX`"
 	case *inventory.BDF:
 		return "PCI address"
 	case *inventory.PCIID:

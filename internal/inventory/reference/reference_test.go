@@ -80,12 +80,14 @@ func TestSchemasAcceptWhatIsSound(t *testing.T) {
 			assert.NoError(t, schemas[name].Validate(content(t, filepath.Join(folder, name))), "%s/%s", folder, name)
 		}
 	}
-	for _, pattern := range []string{"../hosts/testdata/valid-*/hosts.yaml", root + "/stacks/*/hosts.yaml"} {
-		files, err := filepath.Glob(pattern)
-		require.NoError(t, err)
-		require.NotEmpty(t, files)
-		for _, file := range files {
-			assert.NoError(t, schemas["hosts.yaml"].Validate(content(t, file)), file)
+	for _, kind := range []string{"hosts", "systems"} {
+		for _, pattern := range []string{"../" + kind + "/testdata/valid-*/" + kind + ".yaml", root + "/stacks/*/" + kind + ".yaml"} {
+			files, err := filepath.Glob(pattern)
+			require.NoError(t, err)
+			require.NotEmpty(t, files)
+			for _, file := range files {
+				assert.NoError(t, schemas[kind+".yaml"].Validate(content(t, file)), file)
+			}
 		}
 	}
 }
@@ -128,7 +130,7 @@ func TestSchemasRefuseWhatOneValueShows(t *testing.T) {
 // The inventories of the repository name their schemas in the first line, by a path that leads there.
 func TestStacksNameTheirSchemas(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"cluster", "nodes", "hosts"} {
+	for _, name := range []string{"cluster", "nodes", "hosts", "systems"} {
 		files, err := filepath.Glob(root + "/stacks/*/" + name + ".yaml")
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

@@ -12,6 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
 )
 
 // schemaDraft is the newest draft that editors' YAML support implements completely.
@@ -28,6 +29,7 @@ var inventoryFiles = []inventoryFile{
 	{manifest.ClusterFile, inventory.KindCluster, reflect.TypeFor[inventory.Cluster]()},
 	{manifest.NodesFile, inventory.KindNodes, reflect.TypeFor[inventory.NodeList]()},
 	{manifest.HostsFile, hosts.KindHosts, reflect.TypeFor[hosts.File]()},
+	{manifest.SystemsFile, systems.KindSystems, reflect.TypeFor[systems.File]()},
 }
 
 // Schemas returns the JSON schemas of the files of inventories, by the name of the file.
@@ -128,6 +130,12 @@ func itemSchema(k key) (*jsonschema.Schema, error) {
 		return text(`^v[0-9]+\.[0-9]+$`), nil
 	case *inventory.MAC:
 		return text(`^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$`), nil
+	case *systems.Address:
+		return text(`^(dhcp|[0-9A-Fa-f:.]+/[0-9]{1,3})$`), nil
+	case *systems.URL:
+		return text(`^https?://[^/@]+/.*[^/]$`), nil
+	case *systems.Checksum:
+		return text(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`), nil
 	case *inventory.BDF:
 		return text(`^[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[01][0-9A-Fa-f]\.[0-7]$`), nil
 	case *inventory.PCIID:

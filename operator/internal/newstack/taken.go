@@ -2,6 +2,7 @@ package newstack
 
 import (
 	"net/netip"
+	"strconv"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
@@ -33,7 +34,11 @@ func (s Site) taken() taken {
 		t.addresses[address] = true
 	}
 	for _, beside := range s.Beside {
-		t.add(beside.Stack, beside.Inventory)
+		if cluster, isCluster := beside.Inventory.(*inventory.Inventory); isCluster {
+			t.add(beside.Stack, cluster)
+			continue
+		}
+		t.addClaims(beside)
 	}
 	return t
 }
@@ -46,7 +51,26 @@ func (t taken) gpuOf(gpu preflight.FreeGPU) (stack string, is bool) {
 	return stack, is
 }
 
-// add takes what another stack has in its inventory.
+// addClaims takes what a stack has that is no cluster.
+func (t taken) addClaims(beside inventory.Beside) {
+	for _, claim := range beside.Inventory.Claims() {
+		value := claim.ID.Value
+		switch claim.ID.Kind {
+		case inventory.ClaimedName:
+			t.names[value] = "a system of stack " + beside.Stack
+		case inventory.ClaimedVMID:
+			if vmid, err := strconv.Atoi(value); err == nil {
+				t.vmids[vmid] = true
+			}
+		case inventory.ClaimedAddress:
+			if address, err := netip.ParseAddr(value); err == nil {
+				t.addresses[address] = true
+			}
+		}
+	}
+}
+
+// add takes what the stack of another cluster has in its inventory.
 func (t taken) add(stack string, inv *inventory.Inventory) {
 	t.clusters[inv.Cluster.Name] = stack
 	for _, host := range inv.TemplateHosts() {

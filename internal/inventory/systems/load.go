@@ -1,0 +1,43 @@
+package systems
+
+import (
+	"path/filepath"
+
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// Inventory is the content of systems.yaml, complete with its defaults and valid.
+type Inventory struct {
+	// File is systems.yaml.
+	File File
+	// Dir is the folder that the file was read from, as passed to [Load].
+	Dir string
+
+	source *strictyaml.Document // without the defaults
+}
+
+// Load reads the inventory in a folder, completes it with its defaults and checks it. The error is a [*manifest.Problems] with every problem,
+// or the reason why the file cannot be read.
+func Load(dir string) (*Inventory, error) {
+	if _, err := manifest.KindOf(dir); err != nil {
+		return nil, err
+	}
+	file, err := manifest.ReadFile(filepath.Join(dir, manifest.SystemsFile))
+	if err != nil {
+		return nil, err
+	}
+	inv := &Inventory{Dir: dir}
+	check := &checker{inv: inv, file: file.Name}
+	if inv.source, err = check.Decode(file, KindSystems, &inv.File); err != nil {
+		return nil, err
+	}
+	inv.File.complete()
+	if inv.source != nil {
+		check.rules()
+	}
+	if err := check.Err(); err != nil {
+		return nil, err
+	}
+	return inv, nil
+}

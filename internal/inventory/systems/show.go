@@ -1,0 +1,49 @@
+package systems
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
+)
+
+// Kind returns [manifest.Systems].
+func (*Inventory) Kind() manifest.Kind { return manifest.Systems }
+
+// Hosts returns the Proxmox VE nodes of the systems and images, each once, in the order of first mention.
+func (i *Inventory) Hosts() []string {
+	hosts := i.File.each(func(s System) string { return s.Host })
+	for _, image := range i.File.Images {
+		if !slices.Contains(hosts, image.Host) {
+			hosts = append(hosts, image.Host)
+		}
+	}
+	return hosts
+}
+
+// Files returns the file with its defaults, each marked.
+func (i *Inventory) Files() ([]manifest.EffectiveFile, error) {
+	file, err := manifest.Effective(manifest.SystemsFile, i.File, i.source)
+	return []manifest.EffectiveFile{file}, err
+}
+
+// Summary returns the inventory in one line.
+func (i *Inventory) Summary() string {
+	var parts []string
+	for _, one := range []struct {
+		number int
+		noun   string
+	}{
+		{len(i.File.VirtualMachines), "virtual machine"},
+		{len(i.File.Containers), "container"},
+		{len(i.File.Images), "image"},
+		{len(i.File.ContainerTemplates), "container template"},
+	} {
+		if one.number > 0 {
+			parts = append(parts, manifest.Counted(one.number, one.noun))
+		}
+	}
+	return fmt.Sprintf("%s is sound: %s on %s", cmp.Or(i.Dir, "the inventory"), strings.Join(parts, ", "), strings.Join(i.Hosts(), ", "))
+}
