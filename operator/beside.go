@@ -12,7 +12,7 @@ import (
 
 // checkBeside refuses what a stack beside this one already has to itself, such as VMIDs and addresses, as after copying a stack's files. Stacks whose
 // configurations name different endpoints are on different hosts and are not compared.
-func (o *Operator) checkBeside(inv *inventory.Inventory) error {
+func (o *Operator) checkBeside(inv inventory.Claimant) error {
 	w := o.workspace
 	if w.Rehearsed && strings.HasSuffix(w.Stack, rehearsalSuffix) {
 		return nil // the stack that is rehearsed has the same VMIDs, on a host of its own
@@ -28,7 +28,7 @@ func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 	var found inventory.Problems
 	for _, beside := range others {
 		var problems *inventory.Problems
-		if errors.As(inv.CheckBeside(beside), &problems) {
+		if errors.As(compareWith(inv, beside), &problems) {
 			found = slices.Concat(found, *problems)
 		}
 	}
@@ -38,8 +38,16 @@ func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 	return nil
 }
 
+// compareWith compares an inventory with that of another stack.
+func compareWith(inv inventory.Claimant, beside inventory.Beside) error {
+	if platform, isPlatform := inv.(*inventory.Inventory); isPlatform {
+		return platform.CheckBeside(beside)
+	}
+	return inventory.CheckBeside(inv, beside)
+}
+
 // besideOf returns the stacks beside one, without those whose endpoints are others than this. A stack whose inventory is not valid is left out:
-// a command for it reports the error.
+// a command for it reports the error. So is one that has no guests.
 func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, error) {
 	others, err := w.Beside()
 	if err != nil {
@@ -51,11 +59,15 @@ func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, erro
 		if err != nil || endpoint != "" && there != "" && pve.Origin(endpoint) != pve.Origin(there) {
 			continue
 		}
-		sound, err := inventory.Load(workspace.Nearby(other.Inventory))
+		sound, err := LoadContent(workspace.Nearby(other.Inventory))
 		if err != nil {
 			continue
 		}
-		beside = append(beside, inventory.Beside{Stack: other.Stack, Inventory: sound, SameEndpoint: endpoint != "" && there != ""}) // others were left out
+		guests, hasGuests := sound.(inventory.Claimant)
+		if !hasGuests {
+			continue
+		}
+		beside = append(beside, inventory.Beside{Stack: other.Stack, Inventory: guests, SameEndpoint: endpoint != "" && there != ""}) // others were left out
 	}
 	return beside, nil
 }
@@ -67,12 +79,14 @@ func (o *Operator) Validate() (Content, error) {
 	if err != nil {
 		return nil, err
 	}
+	if guests, hasGuests := content.(inventory.Claimant); hasGuests {
+		if err := o.checkBeside(guests); err != nil {
+			return content, err
+		}
+	}
 	inv, isPlatform := content.(*inventory.Inventory)
 	if !isPlatform {
 		return content, nil
-	}
-	if err := o.checkBeside(inv); err != nil {
-		return inv, err
 	}
 	return inv, refused(o.checkSealing(inv))
 }

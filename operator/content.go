@@ -6,6 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -16,6 +17,7 @@ type Kind = manifest.Kind
 const (
 	KindPlatform = manifest.Platform
 	KindHosts    = manifest.Hosts
+	KindSystems  = manifest.Systems
 )
 
 // Content is the inventory of a stack of any kind.
@@ -39,6 +41,8 @@ func LoadContent(dir string) (Content, error) {
 	switch kind {
 	case manifest.Hosts:
 		return hostsOf(dir)
+	case manifest.Systems:
+		return systemsOf(dir)
 	default:
 		return platformOf(dir)
 	}
@@ -60,6 +64,14 @@ func hostsOf(dir string) (Content, error) {
 	return hostsLayer{inv}, nil
 }
 
+func systemsOf(dir string) (Content, error) {
+	inv, err := systems.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return systemsLayer{inv}, nil
+}
+
 // Content loads the stack's inventory, whatever its kind is. The error contains all its problems.
 func (o *Operator) Content() (Content, error) {
 	return LoadContent(workspace.Nearby(o.workspace.Inventory))
@@ -76,6 +88,9 @@ func (s *session) take(needed needs) error {
 			return &inventory.OtherKindError{Dir: workspace.Nearby(s.workspace.Inventory), Kind: content.Kind()}
 		}
 		s.layer = layer
+		if guests, hasGuests := content.(inventory.Claimant); hasGuests && needed.newStack {
+			return s.checkBeside(guests)
+		}
 		return nil
 	}
 	inv, isPlatform := content.(*inventory.Inventory)

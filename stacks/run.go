@@ -132,6 +132,8 @@ func program(ctx *pulumi.Context, options Options) error {
 	switch kind {
 	case manifest.Hosts:
 		return hostsProgram(ctx, settings, options)
+	case manifest.Systems:
+		return systemsProgram(ctx, settings, options)
 	default:
 		return platformProgram(ctx, settings, options)
 	}

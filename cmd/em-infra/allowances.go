@@ -15,8 +15,8 @@ type allowances struct {
 }
 
 func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
-	command.Flags().StringSliceVar(&a.replace, operator.FlagReplace, nil, "a control plane that may be replaced")
-	command.Flags().StringSliceVar(&a.remove, operator.FlagDelete, nil, "a control plane that may be deleted")
+	command.Flags().StringSliceVar(&a.replace, operator.FlagReplace, nil, "a control plane or a system that may be replaced")
+	command.Flags().StringSliceVar(&a.remove, operator.FlagDelete, nil, "a control plane or a system that may be deleted")
 	command.Flags().StringSliceVar(&a.change, operator.FlagChange, nil, "a change to something that the cluster depends on: secrets")
 	completeFlag(command, operator.FlagReplace, place.completeNodes)
 	completeFlag(command, operator.FlagDelete, place.completeNodes)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
 	emulator "github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -99,12 +100,19 @@ func (f *stackFlags) site() (*workspace.Workspace, emulator.Site, error) {
 	if err != nil {
 		return nil, emulator.Site{}, err
 	}
-	if kind == manifest.Hosts {
+	switch kind {
+	case manifest.Hosts:
 		inv, err := hosts.Load(w.Inventory)
 		if err != nil {
 			return nil, emulator.Site{}, err
 		}
 		return &w, emulator.SiteOfHosts(inv), nil
+	case manifest.Systems:
+		inv, err := systems.Load(w.Inventory)
+		if err != nil {
+			return nil, emulator.Site{}, err
+		}
+		return &w, emulator.SiteOfSystems(inv), nil
 	}
 	inv, err := o.Inventory()
 	if err != nil {

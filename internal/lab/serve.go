@@ -149,6 +149,7 @@ func (e *emulation) openHost(o Options, d Description) error {
 	e.host, err = proxmox.NewServer(proxmox.Config{
 		Hosts:     o.Site.Hosts,
 		Described: o.Site.described(),
+		StandIns:  o.Site.standIns,
 		Release:   d.Release,
 		Faults:    proxmox.NewFaultSet(speed, e.faults),
 		Tokens:    []proxmox.Token{d.token(o.Role)},

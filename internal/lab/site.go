@@ -18,6 +18,8 @@ type Site struct {
 	// Network has the machines' addresses, IPv4 and /16 or longer. The lab moves it to loopback. Required.
 	Network netip.Prefix
 
+	// standIns returns what stands in for a file on the internet; nil for none.
+	standIns func(url string) (proxmox.StandIn, bool)
 	// inventory is the folder of the inventory whose changes the lab follows; "" for none.
 	inventory string
 	// machines returns the addresses of the machines after the network was moved; nil if they are not known in advance.

@@ -65,7 +65,7 @@ func Of(urn resource.URN) Phase {
 	switch {
 	case strings.Contains(string(urn.QualifiedType()), token.ClusterAddons): // whatever the type of its children
 		return Addons
-	case strings.Contains(string(urn.QualifiedType()), token.ProxmoxHost):
+	case strings.Contains(string(urn.QualifiedType()), token.ProxmoxHost), strings.Contains(string(urn.QualifiedType()), token.StandaloneContainer):
 		return Provision
 	// A Command outside of any component creates the pool of the machines, that of a template ensures its ISO; those of a cluster
 	// wait for its nodes.

@@ -24,6 +24,7 @@ func TestOf(t *testing.T) {
 		"command:local:Command":                                                               phase.Provision,
 		"em-infra:index:TalosTemplate$command:local:Command":                                  phase.Provision,
 		"em-infra:index:ProxmoxHost$command:local:Command":                                    phase.Provision,
+		"em-infra:index:Container$command:local:Command":                                      phase.Provision,
 		node + "proxmoxve:VM/virtualMachine:VirtualMachine":                                   phase.Provision,
 		"em-infra:index:TalosCluster$em-infra:index:GpuWorker$proxmoxve:Hardware/mapping:Pci": phase.Provision,
 		node + "talos:machine/configurationApply:ConfigurationApply":                          phase.Bootstrap,

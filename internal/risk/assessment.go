@@ -184,7 +184,7 @@ const rebootMinutes = 1
 func (a *Assessment) noteReboots() {
 	var names []string
 	for _, f := range a.Findings {
-		if f.Kind == Reboot {
+		if f.Kind == Reboot && f.rank != rankRest { // a system has no lane
 			names = append(names, f.Subject)
 		}
 	}

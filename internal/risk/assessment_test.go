@@ -27,6 +27,8 @@ func rows() []row {
 	inTemplate := event{kind: token.VirtualMachine, name: "lab-template-vmhost-vm", parent: urn(token.TalosTemplate, "lab-template-vmhost"), old: machine("talos-base", 9000, nil), new: machine("talos-base", 9000, nil)}
 	with := func(e event, op apitype.OpType, changed ...string) event { e.op, e.changed = op, changed; return e }
 	memory := map[string]any{"memory": map[string]any{"dedicated": 16384.0}}
+	toolsURN, piholeURN := urn(token.StandaloneMachine, "site-tools"), urn(token.StandaloneContainer, "site-pihole")
+	image := map[string]any{"create": "em-infra image template vmhost 9100 debian tank local:import/debian.qcow2", "delete": "em-infra image release vmhost 9100"}
 	return []row{
 		{
 			"a node rejoins", "worker with a changed configuration", gone("w-1", "worker", 111),
@@ -209,6 +211,76 @@ func rows() []row {
 			"a node's machine is deleted", "one of three control planes", slices.Concat(three, node("cp-3", "control-plane", 103, apitype.OpDelete, nil)),
 			" DELETE   cp-3  VM 103 on vmhost is deleted\n          drained, and its member leaves etcd first; control planes that stay: 2\n",
 			"refused: say --allow-delete cp-3 to go on, or put cp-3 back into nodes.yaml",
+		},
+		{
+			"a system is made", "a machine with a static address, and a container by DHCP", []event{
+				{op: apitype.OpCreate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN, new: tools(nil)},
+				{op: apitype.OpCreate, kind: token.Container, name: "site-pihole-ct", parent: piholeURN, new: pihole(nil)},
+			},
+			" CREATE   pihole  CT 211 on vmhost\n CREATE   tools   VM 210 on vmhost, 192.168.20.30\n", "",
+		},
+		{
+			"a system is made", "under another name", []event{
+				{op: apitype.OpCreate, kind: token.Container, name: "site-dns-ct", parent: urn(token.StandaloneContainer, "site-dns"), new: pihole(map[string]any{"initialization": map[string]any{"hostname": "dns"}})},
+				{op: apitype.OpDelete, kind: token.Container, name: "site-pihole-ct", parent: piholeURN, old: pihole(nil)},
+			},
+			" CANNOT   dns     VMID 211 is that of pihole, which is deleted in the same run: a new system is made before an old one is deleted\n          to begin anew under the other name, remove pihole, run up, and then add dns\n DELETE   pihole  CT 211 on vmhost is deleted\n          what is on its disks is lost\n",
+			"refused: set name back to pihole for dns, or put pihole back into systems.yaml",
+		},
+		{
+			"a system is changed", "a machine reboots for its memory", []event{{
+				op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
+				old: tools(nil), new: tools(map[string]any{"memory": map[string]any{"dedicated": 4096.0}}), changed: []string{"memory.dedicated"},
+			}},
+			" REBOOT   tools  memory 2048 → 4096 MiB\n          it is away while it reboots, about 1 min\n", "",
+		},
+		{
+			"a system is changed", "a container in place", []event{{
+				op: apitype.OpUpdate, kind: token.Container, name: "site-pihole-ct", parent: piholeURN,
+				old: pihole(nil), new: pihole(nil), changed: []string{"tags[0]", "startOnBoot", "features.nesting"},
+			}},
+			" CHANGE   pihole  nesting, from its next start on; start at boot; tags\n", "",
+		},
+		{
+			"a system is changed", "a container reboots for its memory", []event{{
+				op: apitype.OpUpdate, kind: token.Container, name: "site-pihole-ct", parent: piholeURN,
+				old: pihole(nil), new: pihole(map[string]any{"memory": map[string]any{"dedicated": 1024.0}}), changed: []string{"memory.dedicated"},
+			}},
+			" REBOOT   pihole  memory 512 → 1024 MiB\n          it is away while it reboots, about 1 min\n", "",
+		},
+		{
+			"a system is changed", "a disk cannot shrink", []event{{
+				op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
+				old: tools(nil), new: tools(map[string]any{"disks": []any{map[string]any{"size": 8.0}}}), changed: []string{"disks[0].size"},
+			}},
+			" CANNOT   tools  disk 16 → 8 GiB cannot shrink: Proxmox VE only grows disks\n", "refused: set diskGiB back to 16 for tools",
+		},
+		{
+			"a system is replaced", "a container with another VMID", []event{{
+				op: apitype.OpReplace, kind: token.Container, name: "site-pihole-ct", parent: piholeURN,
+				old: pihole(nil), new: pihole(map[string]any{"vmId": 212.0}), changed: []string{"vmId"},
+			}},
+			" REPLACE  pihole  vmid 211 → 212; it is deleted and made again\n          what is on its disks is lost\n", "refused: say --allow-replace pihole to go on, or set vmid back to 211 for pihole",
+		},
+		{
+			"a system is deleted", "a machine", []event{{op: apitype.OpDelete, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN, old: tools(nil)}},
+			" DELETE   tools  VM 210 on vmhost is deleted\n          what is on its disks is lost\n", "refused: say --allow-delete tools to go on, or put tools back into systems.yaml",
+		},
+		{
+			"the root of a container", "grows", slices.Concat([]event{{op: apitype.OpSame, kind: token.Container, name: "site-pihole-ct", parent: piholeURN, old: pihole(nil), new: pihole(nil)}}, []event{root(8, 16)}),
+			" CHANGE   pihole  disk 8 → 16 GiB\n", "",
+		},
+		{
+			"the root of a container", "cannot shrink", []event{root(8, 4)},
+			" CANNOT   site-pihole  disk 8 → 4 GiB cannot shrink: Proxmox VE only grows disks\n", "refused: set diskGiB back to 8 for site-pihole",
+		},
+		{
+			"what systems are made from", "an image and a template of containers", []event{
+				{op: apitype.OpReplace, kind: token.Command, name: "site-image-9100", old: image, new: image},
+				{op: apitype.OpCreate, kind: token.Command, name: "site-template-debian-vmhost", new: map[string]any{"create": "em-infra image ensure vmhost local:vztmpl/debian.tar.zst"}},
+			},
+			" REPLACE  site-image-9100              template of an image\n          machines that were cloned from it do not notice\n" +
+				" CREATE   site-template-debian-vmhost  local:vztmpl/debian.tar.zst, unless the host has it\n", "",
 		},
 		{
 			"a template is replaced or deleted", "new version",

@@ -65,13 +65,15 @@ type topology struct {
 	order        []resource.URN
 	bootstrapped bool // before the run
 	restore      *Restore
+	freed        map[string]string       // the VMIDs of systems that are deleted, with their names
+	systems      map[resource.URN]string // the names of systems, by their components
 }
 
 // controlPlane is that role in a TalosNode's inputs.
 const controlPlane = "control-plane"
 
 func topologyOf(all []plan.Step, seen Seen) topology {
-	t := topology{nodes: make(map[resource.URN]*node), restore: seen.Restore}
+	t := topology{nodes: make(map[resource.URN]*node), restore: seen.Restore, freed: freedBySystems(all), systems: systemsOf(all)}
 	for _, s := range all {
 		if s.URN.Type() == token.TalosNode {
 			t.nodes[s.URN] = &node{

@@ -89,7 +89,7 @@ func (f *File) Pools() []string {
 // each returns what the systems name, each once, in the order of first mention; nothing for "".
 func (f *File) each(named func(System) string) []string {
 	var names []string
-	for _, s := range f.systems() {
+	for _, s := range f.Systems() {
 		if name := named(s); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -97,8 +97,8 @@ func (f *File) each(named func(System) string) []string {
 	return names
 }
 
-// systems returns all systems, virtual machines first.
-func (f *File) systems() []System {
+// Systems returns what all systems have in common, virtual machines first.
+func (f *File) Systems() []System {
 	var all []System
 	for _, machine := range f.VirtualMachines {
 		all = append(all, machine.System)

@@ -1,6 +1,7 @@
 package systems
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -13,8 +14,15 @@ import (
 // archive is the name of a template of containers, as Proxmox VE takes it (pve-storage, PVE/Storage.pm, $VZTMPL_EXT_RE_1).
 var archive = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.tar\.(gz|xz|zst|bz2)$`)
 
-// Raw reports whether the image is raw, by the ending of its file. All others are qcow2, which Ubuntu's end with .img.
-func (i Image) Raw() bool { return strings.HasSuffix(i.URL.Path, ".raw") }
+// File returns the name that the file of an image gets on its host, where it is removed again. Its ending is the format, which Proxmox VE
+// checks: raw if the URL says so, else qcow2, which Ubuntu's .img is.
+func (i Image) File() string {
+	format := "qcow2"
+	if strings.HasSuffix(i.URL.Path, ".raw") {
+		format = "raw"
+	}
+	return fmt.Sprintf("%s-%d.%s", i.Name, i.VMID, format)
+}
 
 // File returns the name of the file of a template of containers: that of the URL, as Proxmox VE's own list names it too.
 func (t ContainerTemplate) File() string { return path.Base(t.URL.Path) }

@@ -1,0 +1,249 @@
+package risk
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/token"
+)
+
+// isSystem reports whether a step is that of a machine or a container that is no node of a cluster.
+func isSystem(s plan.Step) bool {
+	if !s.Parent.IsValid() {
+		return false
+	}
+	parent, kind := s.Parent.Type(), s.URN.Type()
+	return parent == token.StandaloneMachine && kind == token.VirtualMachine || parent == token.StandaloneContainer && kind == token.Container
+}
+
+func system(op apitype.OpType) func(plan.Step, topology) bool {
+	return func(s plan.Step, _ topology) bool { return s.Op == op && isSystem(s) }
+}
+
+// freedBySystems returns the VMIDs of systems that are deleted, with their names.
+func freedBySystems(all []plan.Step) map[string]string {
+	freed := map[string]string{}
+	for _, s := range all {
+		if s.Op == apitype.OpDelete && isSystem(s) {
+			freed[vmidOf(s.Old)] = systemName(s)
+		}
+	}
+	return freed
+}
+
+// systemsOf returns the names of systems, by their components.
+func systemsOf(all []plan.Step) map[resource.URN]string {
+	names := map[resource.URN]string{}
+	for _, s := range all {
+		if isSystem(s) {
+			names[s.Parent] = systemName(s)
+		}
+	}
+	return names
+}
+
+func vmidOf(inputs map[string]any) string { return fmt.Sprint(propertymap.At(inputs, "vmId")) }
+
+// systemName returns the name of a system as the inventory has it.
+func systemName(s plan.Step) string {
+	for _, path := range []string{"name", "initialization.hostname"} {
+		if name := propertymap.Text(s.Present(), path); name != "" {
+			return name
+		}
+	}
+	return s.Parent.Name()
+}
+
+// guestOf returns a system as Proxmox VE shows it: VM 210 on vmhost.
+func guestOf(s plan.Step) string {
+	kind := "VM"
+	if s.URN.Type() == token.Container {
+		kind = "CT"
+	}
+	return fmt.Sprintf("%s %s on %v", kind, vmidOf(s.Present()), propertymap.At(s.Present(), "nodeName"))
+}
+
+func systemCreated(s plan.Step, t topology) *Finding {
+	f := &Finding{Kind: Create, Subject: systemName(s), What: []string{guestOf(s)}, rank: rankRest}
+	if address := firstAddress(s.New); address != "" {
+		f.What[0] += ", " + address
+	}
+	if former := t.freed[vmidOf(s.New)]; former != "" {
+		f.Kind, f.What = Impossible, []string{fmt.Sprintf("VMID %s is that of %s, which is deleted in the same run: a new system is made before an old one is deleted", vmidOf(s.New), former)}
+		f.Means = []string{fmt.Sprintf("to begin anew under the other name, remove %s, run up, and then add %s", former, f.Subject)}
+		f.Undo = []string{"set name back to " + former}
+	}
+	return f
+}
+
+// firstAddress returns the first static address of a system, without the length of its subnet.
+func firstAddress(inputs map[string]any) string {
+	for _, path := range []string{"initialization.ipConfigs[0].ipv4.address", "initialization.ipConfigs[0].ipv6.address"} {
+		if address, _, static := strings.Cut(propertymap.Text(inputs, path), "/"); static {
+			return address
+		}
+	}
+	return ""
+}
+
+// systemChanged says what a change does: a virtual machine is stopped and started for most of its hardware, and a container for its size, its
+// network and its system.
+func systemChanged(s plan.Step, _ topology) *Finding {
+	f := &Finding{Kind: Change, Subject: systemName(s), rank: rankRest}
+	of := propertyOf
+	if s.URN.Type() == token.Container {
+		of = propertyOfContainer
+	}
+	for _, path := range s.Changed {
+		if computed.MatchString(path) {
+			continue
+		}
+		p := of(path, s)
+		words := p.difference(path, s)
+		if p.moves {
+			f.Means = append(f.Means, "it moves there as it runs")
+		}
+		if why := p.impossible(path, s); why != "" {
+			f.Kind, f.Means, words = Impossible, nil, words+" "+why
+			f.Undo = append(f.Undo, p.undo(path, s))
+		}
+		f.Kind = max(f.Kind, min(p.effect, Reboot))
+		f.say(words)
+	}
+	if s.Failed && len(f.What) == 0 {
+		f.What = append(f.What, "its creation or its last change failed half way: it is tried again")
+	}
+	if f.Kind == Reboot {
+		f.Means = append(f.Means, fmt.Sprintf("it is away while it reboots, about %d min", rebootMinutes))
+	}
+	return f
+}
+
+// say adds words unless they are there.
+func (f *Finding) say(words string) {
+	for _, there := range f.What {
+		if there == words {
+			return
+		}
+	}
+	f.What = append(f.What, words)
+}
+
+// containerProperties are the effects of a change of each property in the provider (bpg/terraform-provider-proxmox v0.73.0,
+// proxmoxtf/resource/container/container.go, containerUpdate: rebootRequired). The first match counts; a property without a row reboots.
+var containerProperties = []property{
+	{path: regexp.MustCompile(`^memory\.dedicated$`), label: "memory", unit: "MiB", key: "memoryMiB", effect: Reboot},
+	{path: regexp.MustCompile(`^memory\.swap$`), label: "swap", unit: "MiB", key: "swapMiB", effect: Reboot},
+	{path: regexp.MustCompile(`^cpu\.cores$`), label: "cores", key: "cores", effect: Reboot},
+	{path: regexp.MustCompile(`^cpu`), label: "CPU", effect: Reboot},
+	{path: regexp.MustCompile(`^initialization\.hostname$`), label: "name", key: "name", effect: Reboot},
+	{path: regexp.MustCompile(`^initialization\.dns`), label: "DNS", key: "nameservers", effect: Reboot},
+	{path: regexp.MustCompile(`^initialization\.ipConfigs\[\d+\]\.ipv[46]\.address$`), label: "address", key: "address", effect: Reboot},
+	{path: regexp.MustCompile(`^initialization\.ipConfigs\[\d+\]\.ipv[46]\.gateway$`), label: "gateway", key: "gateway", effect: Reboot},
+	{path: regexp.MustCompile(`^(initialization|networkInterfaces)`), label: "network cards", effect: Reboot},
+	{path: regexp.MustCompile(`^operatingSystem\.type$`), label: "type of its system", key: "osType", effect: Reboot},
+	{path: regexp.MustCompile(`^features`), label: "nesting, from its next start on", key: "nesting", effect: Change},
+	{path: regexp.MustCompile(`^tags`), label: "tags", effect: Change},
+	{path: regexp.MustCompile(`^description$`), label: "description", effect: Change},
+	{path: regexp.MustCompile(`^started$`), label: "switched on", effect: Change},
+	{path: regexp.MustCompile(`^startOnBoot$`), label: "start at boot", effect: Change},
+	{path: regexp.MustCompile(`^startup`), label: "startup order", effect: Change},
+	{path: regexp.MustCompile(`^protection$`), label: "protection", effect: Change},
+	{path: regexp.MustCompile(`^timeout\w*$`), label: "how the provider waits and stops", effect: Change},
+}
+
+func propertyOfContainer(path string, _ plan.Step) property {
+	for _, p := range containerProperties {
+		if p.path.MatchString(path) {
+			return p
+		}
+	}
+	return property{label: path, effect: Reboot}
+}
+
+// replacing are the properties of a system whose change replaces it, by their keys in the inventory.
+var replacing = []struct{ path, key string }{
+	{"vmId", "vmid"}, {"nodeName", "host"}, {"disk.datastoreId", "diskStorage"}, {"poolId", "pool"},
+}
+
+// systemReplaced needs consent: what is on the disks of a system is nowhere else.
+func systemReplaced(s plan.Step, _ topology) *Finding {
+	f := &Finding{Kind: Replace, Subject: systemName(s), rank: rankRest}
+	for _, fact := range replacing {
+		before, after := propertymap.At(s.Old, fact.path), propertymap.At(s.New, fact.path)
+		if before != nil && after != nil && before != after {
+			f.What = append(f.What, fmt.Sprintf("%s %v → %v", fact.key, before, after))
+			f.Undo = append(f.Undo, fmt.Sprintf("set %s back to %v", fact.key, before))
+		}
+	}
+	f.What = append(f.What, "it is deleted and made again")
+	f.Means = []string{"what is on its disks is lost"}
+	f.Needs = []Permission{{Flag: FlagReplace, Subject: f.Subject}}
+	return f
+}
+
+func systemDeleted(s plan.Step, _ topology) *Finding {
+	name := systemName(s)
+	return &Finding{
+		Kind: Delete, Subject: name, What: []string{guestOf(s) + " is deleted"}, Means: []string{"what is on its disks is lost"}, rank: rankRest,
+		Needs: []Permission{{Flag: FlagDelete, Subject: name}}, Undo: []string{"put " + name + " back into systems.yaml"},
+	}
+}
+
+// rootOfContainer matches the Command that grows the root of a container.
+func rootOfContainer(s plan.Step, _ topology) bool {
+	return s.URN.Type() == token.Command && s.Parent.IsValid() && s.Parent.Type() == token.StandaloneContainer
+}
+
+// rootGrows says the sizes, which end the text of the Command. A new container has a line of its own.
+func rootGrows(s plan.Step, t topology) *Finding {
+	before, after := sizeOf(s.Old), sizeOf(s.New)
+	if s.Op != apitype.OpUpdate || before == after {
+		return nil
+	}
+	f := &Finding{Kind: Change, Subject: cmp.Or(t.systems[s.Parent], s.Parent.Name()), What: []string{fmt.Sprintf("disk %d → %d GiB", before, after)}, rank: rankRest}
+	if after < before {
+		f.Kind = Impossible
+		f.What[0] += " cannot shrink: Proxmox VE only grows disks"
+		f.Undo = []string{fmt.Sprintf("set diskGiB back to %d", before)}
+	}
+	return f
+}
+
+// sizeOf returns the size that a Command grows a root to; 0 if it does not say.
+func sizeOf(inputs map[string]any) int {
+	words := strings.Fields(propertymap.Text(inputs, "create"))
+	if len(words) == 0 {
+		return 0
+	}
+	size, err := strconv.Atoi(words[len(words)-1])
+	if err != nil {
+		return 0
+	}
+	return size
+}
+
+// sourceOfSystems matches the Commands that make the templates of images, and have hosts download templates of containers.
+func sourceOfSystems(s plan.Step, _ topology) bool {
+	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.Contains(propertymap.Text(s.Present(), "create"), " image ")
+}
+
+func sourceChanged(s plan.Step, _ topology) *Finding {
+	words := strings.Fields(propertymap.Text(s.Present(), "create"))
+	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{words[len(words)-1] + ", unless the host has it"}, rank: rankRest}
+	if propertymap.Text(s.Present(), "delete") != "" {
+		f.What = []string{"template of an image"}
+		if s.Op != apitype.OpCreate {
+			f.Means = []string{"machines that were cloned from it do not notice"}
+		}
+	}
+	return f
+}

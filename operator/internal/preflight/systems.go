@@ -1,0 +1,178 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory/systems"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// SystemsSubject is the subject of the checks of a stack of systems.
+type SystemsSubject struct {
+	// Inventory describes the systems.
+	Inventory *systems.Inventory
+	// Host is the connection to Proxmox VE.
+	Host pve.Connection
+}
+
+// Systems gathers the facts about the hosts of systems, and checks them. Facts that cannot be read are failed checks; the error is the
+// context's.
+func Systems(ctx context.Context, subject SystemsSubject) (Report, error) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var s collector
+	reader, err := pve.NewReader(subject.Host)
+	if err != nil {
+		s.unread("host", "Proxmox VE", err)
+		return s.checks, nil
+	}
+	if s.systemHosts(bounded, reader, subject.Inventory) {
+		for _, host := range subject.Inventory.Hosts() {
+			s.systemStorages(bounded, reader, subject.Inventory.File, host)
+			s.systemBridges(bounded, reader, subject.Inventory.File, host)
+		}
+		s.systemVMIDs(bounded, reader, subject.Inventory.File)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return s.checks, nil
+}
+
+// systemHosts checks that each host is online, and reports whether all are.
+func (s *collector) systemHosts(ctx context.Context, reader pve.Reader, inv *systems.Inventory) bool {
+	mark := len(s.checks)
+	nodes, err := reader.Nodes(ctx)
+	if err != nil {
+		s.unread("host", "the list of hosts", err)
+		return false
+	}
+	for _, name := range inv.Hosts() {
+		at := slices.IndexFunc(nodes, func(n pve.Node) bool { return n.Name == name })
+		switch {
+		case at < 0:
+			s.fail("host", "correct host in systems.yaml", "there is no host %s", name)
+		case nodes[at].Status != "online":
+			s.fail("host", "start it", "host %s is %s", name, nodes[at].Status)
+		default:
+			s.ok("host", "host %s is online", name)
+		}
+	}
+	return s.sound(mark)
+}
+
+// systemStorages checks that the storages of a host take what the systems put there.
+func (s *collector) systemStorages(ctx context.Context, reader pve.Reader, file systems.File, host string) {
+	mark := len(s.checks)
+	storages, err := reader.Storages(ctx, host)
+	if err != nil {
+		s.unread("storage", "the storages of "+host, err)
+		return
+	}
+	asks := asksOfSystems(file, host)
+	for _, asked := range asks {
+		storage, there := named(storages, asked.storage)
+		checkStorage(s, host, asked, storage, there, storages)
+	}
+	if s.sound(mark) && len(asks) > 0 {
+		s.ok("storage", "the storages of %s take what the systems need", host)
+	}
+}
+
+// asksOfSystems returns the storages of a host with what they have to take, each pair once.
+func asksOfSystems(file systems.File, host string) []ask {
+	var asks []ask
+	add := func(on, storage, content string) {
+		one := ask{storage: storage, content: content}
+		if on == host && !slices.Contains(asks, one) {
+			asks = append(asks, one)
+		}
+	}
+	for _, image := range file.Images {
+		add(image.Host, file.Proxmox.FileStorage, "import")
+		add(image.Host, image.DiskStorage, "images")
+	}
+	for _, machine := range file.VirtualMachines {
+		add(machine.Host, machine.DiskStorage, "images")
+		for _, disk := range machine.DataDisks {
+			add(machine.Host, disk.Storage, "images")
+		}
+	}
+	for _, container := range file.Containers {
+		add(container.Host, file.Proxmox.FileStorage, "vztmpl")
+		add(container.Host, container.DiskStorage, "rootdir")
+	}
+	return asks
+}
+
+// systemBridges checks that a host has the bridges of its systems.
+func (s *collector) systemBridges(ctx context.Context, reader pve.Reader, file systems.File, host string) {
+	mark := len(s.checks)
+	bridges, err := reader.Bridges(ctx, host)
+	if err != nil {
+		s.unread("bridge", "the bridges of "+host, err)
+		return
+	}
+	var asked []string
+	for _, system := range file.Systems() {
+		for _, card := range system.Cards {
+			if system.Host != host || slices.Contains(asked, card.Bridge) {
+				continue
+			}
+			asked = append(asked, card.Bridge)
+			if !slices.ContainsFunc(bridges, func(b pve.Bridge) bool { return b.Name == card.Bridge }) {
+				s.fail("bridge", "correct the bridge in systems.yaml, or add it to the host", "host %s has no bridge %s, or the token may not use it", host, card.Bridge)
+			}
+		}
+	}
+	if s.sound(mark) && len(asked) > 0 {
+		s.ok("bridge", "%s has %s", host, listed(asked))
+	}
+}
+
+// systemVMIDs looks for guests of others that have the VMIDs of systems and templates.
+func (s *collector) systemVMIDs(ctx context.Context, reader pve.Reader, file systems.File) {
+	guests, err := reader.Guests(ctx)
+	if err != nil {
+		s.unread("vmid", "the list of guests", err)
+		return
+	}
+	mark, total := len(s.checks), 0
+	check := func(name string, vmid int, kind string) {
+		total++
+		at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == vmid })
+		if at >= 0 && !isOwnSystem(ctx, reader, guests[at], name, kind) {
+			s.fail("vmid", fmt.Sprintf("give %s another vmid in systems.yaml", name), "VMID %d of %s is taken by %s", vmid, name, Described(guests[at]))
+		}
+	}
+	for _, image := range file.Images {
+		check(image.Name, image.VMID, pve.TypeVM)
+	}
+	for _, machine := range file.VirtualMachines {
+		check(machine.Name, machine.VMID, pve.TypeVM)
+	}
+	for _, container := range file.Containers {
+		check(container.Name, container.VMID, pve.TypeContainer)
+	}
+	if s.sound(mark) {
+		s.ok("vmid", "%s: free, or ours", counted(total, "VMID"))
+	}
+}
+
+// madeHere is the beginning of the description of what this tool makes.
+const madeHere = "Made by em-infra "
+
+// isOwnSystem reports whether a guest is a system of that name, by its name or, if it was renamed by hand, by its description.
+func isOwnSystem(ctx context.Context, reader pve.Reader, guest pve.Guest, name, kind string) bool {
+	if guest.Type != kind {
+		return false
+	}
+	if guest.Name == name {
+		return true
+	}
+	config, err := reader.GuestConfig(ctx, guest)
+	return err == nil && strings.HasPrefix(config["description"], madeHere)
+}

@@ -1,0 +1,89 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// systemsLayer is a stack of the kind Systems.
+type systemsLayer struct{ *systems.Inventory }
+
+var (
+	_ layer              = systemsLayer{}
+	_ inventory.Claimant = systemsLayer{}
+)
+
+// examine implements [layer]. Systems change no interface of a host.
+func (l systemsLayer) examine(ctx context.Context, host pve.Connection, _ []string) (preflight.Report, error) {
+	return preflight.Systems(ctx, preflight.SystemsSubject{Inventory: l.Inventory, Host: host})
+}
+
+// findByHand implements [layer]: pools, templates and files are made by Commands, which no refresh reads, and the provider overlooks parts of
+// a machine.
+func (l systemsLayer) findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand {
+	var seen outOfBand
+	for _, pool := range l.File.Pools() {
+		if err := seen.askForPool(ctx, host, deployment, pool); err != nil {
+			seen.Unread = append(seen.Unread, fmt.Sprintf("the pool %s: %v", pool, err))
+		}
+	}
+	err := errors.Join(seen.askForMachines(ctx, host, state.Machines(deployment)), seen.askForSources(ctx, host, deployment, l.Inventory))
+	if err != nil {
+		seen.Unread = append(seen.Unread, fmt.Sprintf("the hosts, about what the provider does not read: %v", err))
+	}
+	return seen
+}
+
+// askForSources checks whether the templates of images and the files of templates of containers exist that Commands have made.
+func (l *outOfBand) askForSources(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, inv *systems.Inventory) error {
+	reader, err := pve.NewReader(host)
+	if err != nil {
+		return err
+	}
+	guests, err := reader.Guests(ctx)
+	if err != nil {
+		return err
+	}
+	for _, image := range inv.File.Images {
+		if !slices.ContainsFunc(guests, func(g pve.Guest) bool { return g.VMID == image.VMID }) {
+			l.isGone(deployment, stacks.ImageName(inv, image), fmt.Sprintf("template %s (VM %d)", image.Name, image.VMID))
+		}
+	}
+	for _, template := range inv.File.ContainerTemplates {
+		for _, node := range inv.File.TemplateHosts(template.Name) {
+			volumes, err := reader.Volumes(ctx, node, inv.File.Proxmox.FileStorage)
+			if err != nil {
+				return err
+			}
+			volume := inv.File.Proxmox.FileStorage + ":vztmpl/" + template.File()
+			if !slices.ContainsFunc(volumes, func(v pve.Volume) bool { return v.ID == volume }) {
+				l.isGone(deployment, stacks.ContainerTemplateName(inv, template, node), volume+" on "+node)
+			}
+		}
+	}
+	return nil
+}
+
+// isGone notes that what a Command has made is not there any more, if the state has the Command.
+func (l *outOfBand) isGone(deployment apitype.DeploymentV3, name, subject string) {
+	for command := range state.Current(deployment, token.Command) {
+		if command.URN.Name() != name {
+			continue
+		}
+		l.ByHand = append(l.ByHand, byHand{urn: command.URN, have: drift.Undone()})
+		l.Differences = append(l.Differences, drift.Difference{Subject: subject, Property: "existence", Want: "there", Have: "absent"})
+	}
+}
