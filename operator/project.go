@@ -13,7 +13,7 @@ import (
 type StackSummary struct {
 	// Stack is its name.
 	Stack string `json:"stack"`
-	// Kind is what it brings up: platform, hosts; empty if that is not known.
+	// Kind is what it brings up: platform, hosts or systems; empty if that is not known.
 	Kind Kind `json:"kind,omitempty"`
 	// Inventory is the folder of its inventory, relative to the project.
 	Inventory string `json:"inventory"`

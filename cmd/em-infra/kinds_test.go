@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,4 +29,36 @@ func TestAStackOfHostsBesideACluster(t *testing.T) {
 		require.Equal(t, exitRefused, refused.code, words)
 		require.Equal(t, refusal, refused.err, words)
 	}
+}
+
+// TestAStackOfSystemsBesideACluster: its file is read by the commands for every kind, and validate compares it with the cluster, in both
+// directions.
+func TestAStackOfSystemsBesideACluster(t *testing.T) {
+	root := project(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "stacks", "dns"), 0o700))
+	file := filepath.Join(root, "stacks", "dns", "systems.yaml")
+	const text = `apiVersion: em-infra/v1alpha1
+kind: Systems
+name: dns
+proxmox: {host: vmhost, diskStorage: tank}
+containerTemplates:
+  - {name: debian, url: "https://images.example/debian.tar.zst", checksum: "sha256:SUM", osType: debian}
+containers:
+  - {name: pihole, vmid: 211, template: debian, networks: [{address: 192.168.20.5/24}]}
+`
+	sound := strings.Replace(text, "SUM", strings.Repeat("ab", 32), 1)
+	writeFile(t, file, sound)
+	for _, stack := range []string{"dns", "k3s-dev"} {
+		writeFile(t, filepath.Join(root, "Pulumi."+stack+".yaml"), "config:\n  em-infra:proxmoxEndpoint: https://vmhost:8006\n")
+	}
+
+	require.Equal(t, outcome{out: "stacks/dns is sound: 1 container, 1 container template on vmhost\n"}, em(t.Context(), "validate", "--stack", "dns"))
+	require.Contains(t, em(t.Context(), "validate", "dns", "--show", "--output", "json").out, `"systems": {`)
+	require.Regexp(t, `(?m)^dns +systems`, em(t.Context(), "list").out)
+
+	writeFile(t, file, strings.Replace(sound, "vmid: 211", "vmid: 101", 1))
+	taken := em(t.Context(), "validate", "--stack", "dns")
+	require.Equal(t, exitRefused, taken.code)
+	require.Contains(t, taken.out, "stacks/dns/systems.yaml:8: containers[0].vmid: is the VMID of ")
+	require.Contains(t, em(t.Context(), "validate", "--stack", "k3s-dev").out, "is the VMID of pihole of stack dns too")
 }

@@ -139,6 +139,8 @@ type effectiveJSON struct {
 	Nodes any `json:"nodes,omitempty"`
 	// Hosts is hosts.yaml with its defaults; absent for another kind of stack.
 	Hosts any `json:"hosts,omitempty"`
+	// Systems is systems.yaml with its defaults; absent for another kind of stack.
+	Systems any `json:"systems,omitempty"`
 	// Defaults are the paths of the default values.
 	Defaults defaultedJSON `json:"defaults"`
 }
@@ -150,6 +152,8 @@ type defaultedJSON struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// Hosts are the paths in hosts.yaml.
 	Hosts []string `json:"hosts,omitempty"`
+	// Systems are the paths in systems.yaml.
+	Systems []string `json:"systems,omitempty"`
 }
 
 // placeOf returns where the content of a file and the paths of its defaults belong.
@@ -159,6 +163,8 @@ func (e *effectiveJSON) placeOf(file string) (content *any, defaults *[]string) 
 		return &e.Cluster, &e.Defaults.Cluster
 	case manifest.NodesFile:
 		return &e.Nodes, &e.Defaults.Nodes
+	case manifest.SystemsFile:
+		return &e.Systems, &e.Defaults.Systems
 	default:
 		return &e.Hosts, &e.Defaults.Hosts
 	}
