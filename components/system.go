@@ -91,7 +91,7 @@ func (c Card) validate(at string) error {
 		requireVLAN(c.VLAN, at+".VLAN"),
 		requireMAC(c.MAC, at+".MAC"),
 		require(!c.Gateway.IsValid() || c.Address.IsValid(), at+".Gateway", "a card with DHCP gets its gateway from there: leave it out"),
-		require(!c.Gateway.IsValid() || !c.Address.IsValid() || c.Address.Contains(c.Gateway), at+".Gateway", fmt.Sprintf("%s is not in the subnet of %s: choose an address in it", c.Gateway, c.Address)),
+		require(!c.Gateway.IsValid() || !c.Address.IsValid() || c.Address.Contains(c.Gateway) || c.Gateway.IsLinkLocalUnicast(), at+".Gateway", fmt.Sprintf("%s is not in the subnet of %s: choose an address in it", c.Gateway, c.Address)),
 	)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/command"
 )
 
@@ -37,16 +38,20 @@ func (p *labPlace) Dir() (string, error) {
 	return w.Dir, nil
 }
 
-// VMID implements [command.Place]: VMs are named like the nodes of the inventory.
+// VMID implements [command.Place]: VMs are named like the nodes of the inventory, or its systems. A stack of hosts names none.
 func (p *labPlace) VMID(vm string) (int, error) {
-	_, inv, err := p.load()
+	o, err := p.open(streams{})
 	if err != nil {
 		return 0, err
 	}
-	if vm == "" {
-		return 0, nil
+	content, err := o.Content()
+	if err != nil || vm == "" {
+		return 0, err
 	}
-	return inv.FindVMID(vm)
+	if guests, hasGuests := content.(interface{ FindVMID(string) (int, error) }); hasGuests {
+		return guests.FindVMID(vm)
+	}
+	return inventory.FindVMID(vm, "machine", nil, nil)
 }
 
 // Lab implements [command.Place].

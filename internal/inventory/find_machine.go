@@ -9,19 +9,27 @@ import (
 
 // FindVMID returns the VMID of the machine that is named by its node's name or by its VMID. A VMID need not belong to a node.
 func (i *Inventory) FindVMID(machine string) (int, error) {
-	if vmid, err := strconv.Atoi(machine); err == nil && vmid > 0 {
-		return vmid, nil
-	}
 	names := make([]string, len(i.Nodes))
 	for at, node := range i.Nodes {
-		if node.Name == machine {
-			return node.VMID, nil
-		}
 		names[at] = node.Name
 	}
-	do := "choose one of its nodes, or a VMID"
-	if near := strictyaml.Nearest(machine, names); near != "" {
+	return FindVMID(machine, "node", names, func(at int) int { return i.Nodes[at].VMID })
+}
+
+// FindVMID returns the VMID of a guest that is named by its name, one of names, or by its VMID. A VMID need not belong to one of them. The noun
+// is what they are.
+func FindVMID(guest, noun string, names []string, vmidOf func(at int) int) (int, error) {
+	if vmid, err := strconv.Atoi(guest); err == nil && vmid > 0 {
+		return vmid, nil
+	}
+	for at, name := range names {
+		if name == guest {
+			return vmidOf(at), nil
+		}
+	}
+	do := "choose one of its " + noun + "s, or a VMID"
+	if near := strictyaml.Nearest(guest, names); near != "" {
 		do = "did you mean " + near + "?"
 	}
-	return 0, fmt.Errorf("the inventory has no node %q: %s", machine, do)
+	return 0, fmt.Errorf("the inventory has no %s %q: %s", noun, guest, do)
 }

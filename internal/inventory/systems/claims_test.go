@@ -110,3 +110,15 @@ func TestStacksOnOtherHostsAreCompared(t *testing.T) {
 	require.ErrorContains(t, inventory.CheckBeside(pihole, inventory.Beside{Stack: "b", Inventory: same, SameEndpoint: true}),
 		"containers[0].vmid: is the VMID of dns of stack b too (both stacks are in the same Proxmox VE; got 211)")
 }
+
+func TestASystemIsFoundByItsNameOrVMID(t *testing.T) {
+	t.Parallel()
+	pihole := dns(t, "pihole", 211, 5)
+	for guest, want := range map[string]int{"pihole": 211, "211": 211, "999": 999} {
+		vmid, err := pihole.FindVMID(guest)
+		require.NoError(t, err)
+		require.Equal(t, want, vmid, guest)
+	}
+	_, err := pihole.FindVMID("pihol")
+	require.EqualError(t, err, `the inventory has no system "pihol": did you mean pihole?`)
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
 )
 
@@ -21,6 +22,16 @@ func (i *Inventory) Hosts() []string {
 		}
 	}
 	return hosts
+}
+
+// FindVMID returns the VMID of a system that is named by its name or by its VMID, which need not belong to one.
+func (i *Inventory) FindVMID(guest string) (int, error) {
+	all := i.File.Systems()
+	names := make([]string, len(all))
+	for at, s := range all {
+		names[at] = s.Name
+	}
+	return inventory.FindVMID(guest, "system", names, func(at int) int { return all[at].VMID })
 }
 
 // Files returns the file with its defaults, each marked.

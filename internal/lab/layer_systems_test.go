@@ -1,0 +1,66 @@
+package lab_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory/systems"
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+)
+
+// TestASiteOfSystems has every host, storage and bridge that the systems name, and nothing of one host on another.
+func TestASiteOfSystems(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "systems.yaml"), []byte(strings.ReplaceAll(`apiVersion: em-infra/v1alpha1
+kind: Systems
+name: home
+proxmox: {host: one, diskStorage: tank}
+images:
+  - {name: debian, url: "https://images.example/debian.qcow2", checksum: "sha256:SUM", vmid: 9100}
+containerTemplates:
+  - {name: debian, url: "https://images.example/debian.tar.zst", checksum: "sha256:SUM", osType: debian}
+virtualMachines:
+  - {name: tools, vmid: 210, image: debian, memoryMiB: 131072, dataDisks: [{sizeGiB: 2048, storage: slow}], networks: [{address: dhcp}, {address: dhcp, bridge: vmbr1}]}
+containers:
+  - {name: pihole, vmid: 211, host: two, template: debian, diskStorage: local, networks: [{address: dhcp}]}
+`, "SUM", strings.Repeat("ab", 32))), 0o600))
+	inv, err := systems.Load(dir)
+	require.NoError(t, err)
+	site := lab.SiteOfSystems(inv)
+	require.Equal(t, "one", site.Host)
+	require.Len(t, site.Hosts, 2)
+
+	one, two := site.Hosts[0], site.Hosts[1]
+	require.Equal(t, []string{"vmbr0", "vmbr1"}, bridgesOf(one))
+	require.Equal(t, []string{"vmbr0"}, bridgesOf(two))
+	require.Greater(t, one.MemoryMiB, 131072)
+	files := []string{storage.ISO, storage.Template, storage.Import}
+	disks := []string{storage.Images, storage.RootDir}
+	require.Equal(t, map[string][]string{"local": files, "slow": disks, "tank": disks}, contentsOf(one))
+	require.Equal(t, map[string][]string{"local": append(files, disks...), "tank": disks}, contentsOf(two))
+	for _, one := range one.Storages {
+		require.Greater(t, one.TotalBytes, uint64(2048+8)<<30)
+	}
+}
+
+func bridgesOf(host proxmox.Host) (names []string) {
+	for _, bridge := range host.Bridges {
+		names = append(names, bridge.Name)
+	}
+	return names
+}
+
+func contentsOf(host proxmox.Host) map[string][]string {
+	contents := map[string][]string{}
+	for _, one := range host.Storages {
+		contents[one.Name] = one.Content
+	}
+	return contents
+}

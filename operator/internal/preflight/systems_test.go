@@ -1,0 +1,154 @@
+package preflight_test
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory/systems"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	lab "github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
+)
+
+// systemsYAML has a machine on pve1 and a container on pve2.
+const systemsYAML = `apiVersion: em-infra/v1alpha1
+kind: Systems
+name: home
+proxmox: {host: pve1, diskStorage: tank}
+images:
+  - {name: debian, url: "https://images.example/debian.qcow2", checksum: "sha256:SUM", vmid: 9100}
+containerTemplates:
+  - {name: debian, url: "https://images.example/debian.tar.zst", checksum: "sha256:SUM", osType: debian}
+virtualMachines:
+  - {name: tools, vmid: 210, image: debian, networks: [{address: dhcp}]}
+containers:
+  - {name: pihole, vmid: 211, host: pve2, template: debian, networks: [{address: dhcp}]}
+`
+
+func systemsOf(t *testing.T, old, replacement string) *systems.Inventory {
+	t.Helper()
+	require.Contains(t, systemsYAML, old)
+	text := strings.ReplaceAll(strings.Replace(systemsYAML, old, replacement, 1), "SUM", strings.Repeat("ab", 32))
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "systems.yaml"), []byte(text), 0o600))
+	inv, err := systems.Load(dir)
+	require.NoError(t, err)
+	return inv
+}
+
+// forSystems lets the hosts take images, templates of containers, and their roots.
+func forSystems(config proxmox.Config) proxmox.Config {
+	for i := range config.Hosts {
+		config.Hosts[i].Storages = []proxmox.Storage{
+			{Name: "local", Type: lab.Dir, Content: []string{lab.ISO, lab.Import, lab.Template}, TotalBytes: 100 * gib, Path: "/var/lib/vz"},
+			{Name: "tank", Type: lab.ZFSPool, Content: []string{lab.Images, lab.RootDir}, TotalBytes: 1000 * gib},
+		}
+	}
+	return config
+}
+
+func TestHostsCanBearSystems(t *testing.T) {
+	t.Parallel()
+	for _, release := range schema.Releases() {
+		t.Run(string(release), func(t *testing.T) {
+			t.Parallel()
+			subject, calls := emulate(t, forSystems(emulatedConfig(release)))
+			report, err := preflight.Systems(t.Context(), preflight.SystemsSubject{Inventory: systemsOf(t, "name: home", "name: home"), Host: subject.Host})
+			require.NoError(t, err)
+			var sentences []string
+			for _, check := range report {
+				require.Equal(t, preflight.OK, check.Result, check.Sentence)
+				sentences = append(sentences, check.Sentence)
+			}
+			require.Equal(t, []string{
+				"host pve1 is online", "host pve2 is online",
+				"the storages of pve1 take what the systems need", "pve1 has vmbr0",
+				"the storages of pve2 take what the systems need", "pve2 has vmbr0",
+				"3 VMIDs: free, or ours",
+			}, sentences)
+			for verb := range calls.verbs(t) {
+				require.Equal(t, http.MethodGet, verb)
+			}
+		})
+	}
+}
+
+func TestWhatHostsOfSystemsLack(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		old, replacement string
+		alter            func(*proxmox.Config)
+		want             []string
+	}{
+		"a host": {"host: pve2", "host: pve3", nil, []string{"there is no host pve3: correct host in systems.yaml"}},
+		"content types": {"name: home", "name: home", func(c *proxmox.Config) {
+			for i := range c.Hosts { // a storage of a name is configured once for all hosts
+				c.Hosts[i].Storages[0].Content, c.Hosts[i].Storages[1].Content = []string{lab.ISO, lab.Import}, []string{lab.Images}
+			}
+		}, []string{
+			"storage local on pve2 does not take vztmpl, only import,iso: as root on the host: `pvesm set local --content import,iso,vztmpl`",
+			"storage tank on pve2 does not take rootdir, only images: as root on the host: `pvesm set tank --content images,rootdir`",
+		}},
+		"a storage": {"host: pve2", "host: pve2, diskStorage: slow", nil, []string{
+			"storage slow is not on pve2, which has local, tank: correct the storage in the inventory, or add it in Proxmox VE",
+		}},
+		"a bridge": {"networks: [{address: dhcp}]", "networks: [{address: dhcp, bridge: vmbr7}]", nil, []string{
+			"host pve1 has no bridge vmbr7, or the token may not use it: correct the bridge in systems.yaml, or add it to the host",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := forSystems(emulatedConfig(schema.Release84))
+			if test.alter != nil {
+				test.alter(&config)
+			}
+			subject, _ := emulate(t, config)
+			require.Equal(t, test.want, unsound(t, subject.Host, systemsOf(t, test.old, test.replacement)))
+		})
+	}
+}
+
+// TestVMIDsOfSystems: a guest of another name or kind is another one's, unless its description says that this tool has made it.
+func TestVMIDsOfSystems(t *testing.T) {
+	t.Parallel()
+	subject, _ := emulate(t, forSystems(emulatedConfig(schema.Release84)))
+	inv := systemsOf(t, "name: home", "name: home")
+	create := func(params url.Values) {
+		client, err := subject.Host.Client()
+		require.NoError(t, err)
+		plain := map[string]any{}
+		for name := range params {
+			plain[name] = params.Get(name)
+		}
+		require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", plain, nil))
+	}
+	create(url.Values{"vmid": {"210"}, "name": {"renamed"}, "description": {"Made by em-infra for stack home."}})
+	create(url.Values{"vmid": {"211"}, "name": {"pihole"}})
+	create(url.Values{"vmid": {"9100"}, "name": {"others"}})
+	require.Eventually(t, func() bool { return len(unsound(t, subject.Host, inv)) == 2 }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, []string{
+		"VMID 9100 of debian is taken by VM 9100 (others on pve1): give debian another vmid in systems.yaml",
+		"VMID 211 of pihole is taken by VM 211 (pihole on pve1): give pihole another vmid in systems.yaml",
+	}, unsound(t, subject.Host, inv))
+}
+
+// unsound returns the checks that are not ok, with their remedies.
+func unsound(t *testing.T, host pve.Connection, inv *systems.Inventory) []string {
+	t.Helper()
+	report, err := preflight.Systems(t.Context(), preflight.SystemsSubject{Inventory: inv, Host: host})
+	require.NoError(t, err)
+	var sentences []string
+	for _, check := range report.Unsound() {
+		sentences = append(sentences, check.Sentence+": "+check.Remedy)
+	}
+	return sentences
+}
