@@ -17,7 +17,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// statusEvery is the number of lease renewals between two updates of the Node's status.
+// statusEvery is the number of lease renewals between two looks at the Node's status and at the mirror pods. Each request costs a small
+// machine about as much as all else that an idle cluster does in that time.
 const statusEvery = 5
 
 // kubelet simulates the kubelet of one node. It registers the Node with its own identity and a kubelet's permissions, and
@@ -31,6 +32,9 @@ type kubelet struct {
 	gpus   gpus
 	// static are the node's running static pods; nil while none runs.
 	static atomic.Pointer[staticPodRun]
+	// renewed is the lease as it was last written, and mirrored the static pods that were last mirrored; nil if the API has to be asked.
+	renewed  *coordinationv1.Lease
+	mirrored *staticPodRun
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -72,9 +76,7 @@ func (k *kubelet) live(ctx context.Context) {
 	// Talos works in parallel to the kubelet: a refused call of Talos does not make the node NotReady.
 	talos.Go(func() { _ = k.until(ctx, k.applyMachineConfig) }) // fails with the context only
 	defer talos.Wait()
-	if err := k.mirrorStaticPods(ctx); err != nil {
-		k.report(err)
-	}
+	k.mirror(ctx)
 	k.beats(ctx)
 }
 
@@ -96,10 +98,20 @@ func (k *kubelet) beats(ctx context.Context) {
 				k.report(err)
 			}
 		}
-		if err := k.mirrorStaticPods(ctx); err != nil {
-			k.report(err)
+		if run := k.static.Load(); run != k.mirrored || run != nil && run.crashes || beats%statusEvery == 0 {
+			k.mirror(ctx)
 		}
 	}
+}
+
+// mirror mirrors the static pods. What fails is repeated at the next renewal of the lease.
+func (k *kubelet) mirror(ctx context.Context) {
+	run := k.static.Load()
+	if err := k.mirrorStaticPods(ctx, run); err != nil {
+		k.report(err)
+		run = nil
+	}
+	k.mirrored = run
 }
 
 // until retries a step until it succeeds or the context ends. A repeated error is reported once.
@@ -199,22 +211,36 @@ func ready(node *corev1.Node) bool {
 	return true
 }
 
-// renewLease renews the kubelet's lease.
+// renewLease renews the kubelet's lease. As a kubelet's (component-helpers/apimachinery/lease/controller.go), it reads the lease only if
+// somebody else has written or deleted it.
 func (k *kubelet) renewLease(ctx context.Context) error {
 	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	seconds, now := int32(k.beat.lease/time.Second), metav1.NewMicroTime(time.Now())
 	spec := coordinationv1.LeaseSpec{HolderIdentity: &k.node.Hostname, LeaseDurationSeconds: &seconds, RenewTime: &now}
+	if k.renewed != nil {
+		k.renewed.Spec = spec
+		lease, err := leases.Update(ctx, k.renewed, metav1.UpdateOptions{})
+		if err == nil {
+			k.renewed = lease
+			return nil
+		}
+		k.renewed = nil
+		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("renew the lease: %w", err)
+		}
+	}
 	lease, err := leases.Get(ctx, k.node.Hostname, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: k.node.Hostname}, Spec: spec}
-		_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
+		lease, err = leases.Create(ctx, lease, metav1.CreateOptions{})
 	case err == nil:
 		lease.Spec = spec
-		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+		lease, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("renew the lease: %w", err)
 	}
+	k.renewed = lease
 	return nil
 }

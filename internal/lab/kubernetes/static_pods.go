@@ -36,8 +36,7 @@ func staticPods(node talos.KubernetesNode) []staticPod {
 
 // mirrorStaticPods creates the mirror pods of the node's static pods, as its kubelet does. A deleted mirror pod is created
 // again, because the static pod still runs; a changed one is replaced (pkg/kubelet/pod/mirror_client.go).
-func (k *kubelet) mirrorStaticPods(ctx context.Context) error {
-	run := k.static.Load()
+func (k *kubelet) mirrorStaticPods(ctx context.Context, run *staticPodRun) error {
 	if run == nil {
 		return nil
 	}
