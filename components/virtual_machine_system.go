@@ -108,7 +108,7 @@ func systemVM(stack string, a *VirtualMachineArgs) *vm.VirtualMachineArgs {
 		ScsiHardware:    pulumi.String(string(SCSIVirtIOSingle)),
 		Disks:           systemDisks(a),
 		Cdrom:           cdrom(pulumi.String("none")),
-		BootOrders:      pulumi.ToStringArray([]string{hardware.SystemDrive}),
+		BootOrders:      pulumi.ToStringArray(bootOrder), // Proxmox VE itself appends a drive for CDs that a clone gets (qemu-server, API2/Qemu.pm)
 		NetworkDevices:  systemCards(a.Cards),
 		SerialDevices:   vm.VirtualMachineSerialDeviceArray{vm.VirtualMachineSerialDeviceArgs{Device: pulumi.String("socket")}},
 		Initialization:  systemInitialization(a),

@@ -51,7 +51,7 @@ var faultTable = []faultRow{
 	{"disk-gone", both(stops("the storage does not have vm-10")), never(nothingStarted), both(stops("because its machine stays off"))},
 	{"gpu-in-use", both(stops("already in use by VMID '999'").with(withAGPU)), never(nothingStarted), never(noGPU)},
 	{"shutdown-ignored", never(nothingShutDown), never(nothingShutDown), both(stops("the machine did not react to its power button"))},
-	{"download-fails", both(stops("the download of the ISO broke off")), never(nothingDownloaded), never(nothingDownloaded)},
+	{"download-fails", both(stops("the download of the ISO or image broke off")), never(nothingDownloaded), never(nothingDownloaded)},
 	{"slow-reload", never(noNetworkReload), never(noNetworkReload), never(noNetworkReload)},
 	{"reload-fails", never(noNetworkReload), never(noNetworkReload), never(noNetworkReload)},
 

@@ -135,6 +135,9 @@ var fromSources = map[string][]string{
 	"factory-unreached": {`received an HTTP 500 response - Reason: invalid server response: '500 Can't connect to factory.talos.dev:443 (Temporary failure in name resolution)'`},
 	"image-absent":      {`received an HTTP 500 response - Reason: invalid server response: '404 Not Found'`},
 	"download-broke":    {`failed to complete with exit code: download failed: command '/usr/bin/wget' failed: exit code 4`, `download failed: exit code 8`},
+	"image-checksum":    {`vmhost cannot download https://images.example/debian.qcow2 to local:import/debian-9100.qcow2 (checksum mismatch: got 'ab12' != expect 'cd34'): mend that, then run up again`},
+	"image-other-file":  {`vmhost cannot download https://images.example/debian.tar.zst to local:vztmpl/debian.tar.zst (mismatch (got 'ab12' != expect 'cd34'), aborting): mend that, then run up again`},
+	"image-vmid":        {"VMID 9100 is files (qemu) on vmhost, which is not the template debian-13 of this image: choose another VMID for the image"},
 	"schematic-refused": {`official extension "siderolabs/nvidia" is not available for Talos version v1.12.4`},
 	"installer-absent":  {`failed to resolve reference "ghcr.io/siderolabs/installer:v1.14.0": ghcr.io/siderolabs/installer:v1.14.0: not found`},
 
