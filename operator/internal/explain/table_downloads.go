@@ -37,7 +37,7 @@ var downloads = []row{
 		safe:    notTouched,
 	},
 	{
-		name: "image-vmid", speaker: "em-infra", source: "internal/pve/image.go, imageTemplate",
+		name: "image-vmid", speaker: program, source: "internal/pve/image.go, imageTemplate",
 		pattern: saying(`VMID (?P<vmid>\d+) is (?P<guest>\S+) \((?:qemu|lxc)\) on \S+, which is not the template (?P<image>\S+) of this image`),
 		meaning: "VMID {vmid} of the image {image} is that of {guest}, or its template was made from another file",
 		do:      "give the image a free vmid in systems.yaml; then " + upAgain,
