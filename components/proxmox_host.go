@@ -18,6 +18,8 @@ type ProxmoxHost struct {
 	Pools []*Pool
 	// Networks make the networks of the hosts, in the order of the arguments.
 	Networks []pulumi.Resource
+	// Storages define the storages, in the order of the arguments.
+	Storages []pulumi.Resource
 }
 
 // ProxmoxHostArgs describe how hosts are configured.
@@ -32,6 +34,9 @@ type ProxmoxHostArgs struct {
 	// Networks are the networks of hosts, one for each host at most. Default: none. A change stages the interfaces of its host and reloads
 	// them once.
 	Networks []HostNetwork
+	// Storages are made unless they exist, once the networks are there. Default: none. A change defines and removes storages, but never one
+	// that was there before, nor one that machines use.
+	Storages []HostStorage
 }
 
 // NewProxmoxHost configures hosts. It returns an error if an argument is missing or not valid in Proxmox VE.
@@ -57,6 +62,14 @@ func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opt
 		}
 		h.Networks = append(h.Networks, made)
 	}
+	for _, storage := range args.Storages { // a server may be reached by an address that the networks give to the hosts
+		made, err := newHostStorage(ctx, HostStorageName(name, storage.Name), storage, args.API,
+			pulumi.Parent(h), pulumi.DependsOn(h.Networks), pulumi.DeleteBeforeReplace(true))
+		if err != nil {
+			return nil, err
+		}
+		h.Storages = append(h.Storages, made)
+	}
 	return h, ctx.RegisterResourceOutputs(h, pulumi.Map{})
 }
 
@@ -79,6 +92,11 @@ func (args *ProxmoxHostArgs) validate() error {
 		problems = append(problems, network.validate(at),
 			require(slices.Contains(args.Hosts, network.Host), at+".Host", network.Host+" is not among Hosts"),
 			require(slices.IndexFunc(args.Networks, same) == i, at+".Host", network.Host+" has a network already"))
+	}
+	for i, storage := range args.Storages {
+		at := fmt.Sprintf("Storages[%d]", i)
+		same := func(other HostStorage) bool { return other.Name == storage.Name }
+		problems = append(problems, storage.validate(at), require(slices.IndexFunc(args.Storages, same) == i, at+".Name", storage.Name+" is given twice"))
 	}
 	return errors.Join(problems...)
 }

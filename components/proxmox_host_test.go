@@ -32,6 +32,29 @@ func TestInputsOfTheNetworkOfAHostAreGolden(t *testing.T) {
 	r.Named(t, tokenCommand, "site-pool-web")
 }
 
+// TestInputsOfAStorageOfHostsAreGolden: its password is a secret and in no other input.
+func TestInputsOfAStorageOfHostsAreGolden(t *testing.T) {
+	t.Parallel()
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost"},
+			Networks: []components.HostNetwork{{Host: "vmhost", Interfaces: []components.HostInterface{{Name: "vmbr1"}}}},
+			Storages: []components.HostStorage{{
+				Name: "backups", Type: "pbs", Content: []string{"backup"}, Hosts: []string{"vmhost"}, Server: "192.168.20.6", Datastore: "main",
+				Username: "backup@pbs", Password: pulumi.String("made-up password"),
+			}},
+		}, providers)
+		return err
+	})
+	require.NoError(t, err)
+	storage := r.Named(t, tokenCommand, components.HostStorageName("site", "backups"))
+	inputs, err := recorder.Inputs(storage)
+	require.NoError(t, err)
+	require.NotContains(t, inputs, "made-up", "token and password are secrets")
+	recorder.Golden(t, *update, "inputs/host-storage.json", inputs)
+	require.Len(t, storage.RegisterRPC.GetDependencies(), 1, "its server may be reached through the network of the host")
+}
+
 func TestHostsAreRefusedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	hosts := func(args *components.ProxmoxHostArgs) error {
@@ -49,11 +72,17 @@ Hosts: name one host at least`)
 			{Host: "other", Interfaces: []components.HostInterface{{Name: "vmbr1", MTU: 1, Tag: 3}, {Name: "vmbr1"}}},
 			{Host: "vmhost", Interfaces: []components.HostInterface{{Name: "vmbr1.30", Device: "vmbr1", Ports: []string{"eno1"}}}}, {Host: "vmhost"},
 		},
+		Storages: []components.HostStorage{{Name: "1st", Type: "btrfs", Password: pulumi.String("made-up")}, {Name: "nas", Type: "dir", Content: []string{"iso"}}, {Name: "nas", Type: "dir", Content: []string{"iso"}}},
 	}), `hosts "site": Networks[0].Interfaces[0].MTU: 1: choose one from 576 to 65520
 Networks[0].Interfaces[0].Device: name the device of the VLAN
 Networks[0].Interfaces[1].Name: vmbr1 is given twice
 Networks[0].Host: other is not among Hosts
 Networks[1].Interfaces[0].Tag: 0: choose one from 1 to 4094
 Networks[1].Interfaces[0].Ports: a VLAN has a Device, and no ports
-Networks[2].Host: vmhost has a network already`)
+Networks[2].Host: vmhost has a network already
+Storages[0].Name: "1st" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
+Storages[0].Type: "btrfs": choose one of [dir nfs cifs lvmthin zfspool pbs]
+Storages[0].Content: name one content type at least
+Storages[0].Username: name the user of the password
+Storages[2].Name: nas is given twice`)
 }

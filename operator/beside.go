@@ -8,6 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
 // checkBeside refuses what a stack beside this one already has to itself, such as VMIDs and addresses, as after copying a stack's files. Stacks whose
@@ -70,6 +71,35 @@ func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, erro
 		beside = append(beside, inventory.Beside{Stack: other.Stack, Inventory: guests, SameEndpoint: endpoint != "" && there != ""}) // others were left out
 	}
 	return beside, nil
+}
+
+// makers returns the stacks of hosts beside this one that configure the same Proxmox VE. One whose inventory is not valid is left out: a command
+// for it reports the error. A rehearsal has none: its host has what the inventory needs.
+func (o *Operator) makers() ([]preflight.Maker, error) {
+	w := o.workspace
+	if w.Rehearsed {
+		return nil, nil
+	}
+	endpoint, err := w.RealEndpoint()
+	if err != nil {
+		return nil, err
+	}
+	others, err := w.Beside()
+	if err != nil {
+		return nil, err
+	}
+	var makers []preflight.Maker
+	for _, other := range others {
+		there, err := other.RealEndpoint()
+		if err != nil || there == "" || pve.Origin(endpoint) != pve.Origin(there) {
+			continue
+		}
+		content, err := LoadContent(workspace.Nearby(other.Inventory))
+		if layer, isHosts := content.(hostsLayer); err == nil && isHosts {
+			makers = append(makers, preflight.Maker{Stack: other.Stack, Inventory: layer.Inventory})
+		}
+	}
+	return makers, nil
 }
 
 // Validate loads the stack's inventory, whatever its kind is, and compares it with the inventories of the stacks beside it. It needs no network. The error

@@ -8,6 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/stacks"
 )
 
 // Kind is what a stack brings up. It follows from the files of its inventory.
@@ -70,6 +71,18 @@ func systemsOf(dir string) (Content, error) {
 		return nil, err
 	}
 	return systemsLayer{inv}, nil
+}
+
+// SecretPaths returns the paths in secrets.sops.yaml of the secrets that a stack needs, in the order in which a run asks for them.
+func SecretPaths(content Content) []string {
+	switch content := content.(type) {
+	case *inventory.Inventory:
+		return stacks.SecretPaths(content.Cluster)
+	case hostsLayer:
+		return stacks.HostSecretPaths(content.Inventory)
+	default:
+		return nil
+	}
 }
 
 // Content loads the stack's inventory, whatever its kind is. The error contains all its problems.

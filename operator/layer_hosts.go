@@ -25,11 +25,11 @@ var _ layer = hostsLayer{}
 // examine implements [layer].
 func (h hostsLayer) examine(ctx context.Context, host pve.Connection, allowed []string) (preflight.Report, error) {
 	return preflight.Hosts(ctx, preflight.HostsSubject{
-		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Allowed: allowed, Host: host,
+		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory), Allowed: allowed, Host: host,
 	})
 }
 
-// findByHand implements [layer]: pools and networks are made by Commands, which no refresh reads.
+// findByHand implements [layer]: pools, networks and storages are made by Commands, which no refresh reads.
 func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand {
 	var seen outOfBand
 	for _, pool := range h.File.Pools {
@@ -37,29 +37,49 @@ func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deploym
 			seen.Unread = append(seen.Unread, fmt.Sprintf("the pool %s: %v", pool.Name, err))
 		}
 	}
-	for _, wanted := range stacks.HostNetworks(h.Inventory) {
-		if err := seen.askForNetwork(ctx, pve.NetworkRun{Connection: host, Wanted: wanted}, deployment, stacks.HostNetworkName(h.Inventory, wanted.Node)); err != nil {
+	ask := func(made madeByCommand) {
+		if err := seen.askFor(ctx, deployment, made); err != nil {
 			seen.Unread = append(seen.Unread, err.Error())
 		}
+	}
+	for _, wanted := range stacks.HostNetworks(h.Inventory) {
+		ask(madeByCommand{
+			name: stacks.HostNetworkName(h.Inventory, wanted.Node), subject: "network of " + wanted.Node, property: "interfaces",
+			differences: pve.NetworkRun{Connection: host, Wanted: wanted}.Differences,
+		})
+	}
+	for _, wanted := range stacks.HostStorages(h.Inventory) {
+		ask(madeByCommand{
+			name: stacks.HostStorageName(h.Inventory, wanted.Name), subject: "storage " + wanted.Name, property: "settings",
+			differences: pve.StorageRun{Connection: host, Wanted: wanted}.Differences,
+		})
 	}
 	return seen
 }
 
-// askForNetwork compares the network of a host with what its Command has made. A change of the inventory that is not applied yet shows as a
-// change of the Command itself.
-func (l *outOfBand) askForNetwork(ctx context.Context, run pve.NetworkRun, deployment apitype.DeploymentV3, name string) error {
+// madeByCommand is what a Command of the stack has made on the hosts.
+type madeByCommand struct {
+	name              string // of the Command
+	subject, property string // in a list of differences
+	// differences returns what differs from the inventory, a sentence each.
+	differences func(context.Context) ([]string, error)
+}
+
+// askFor compares what a Command has made with the inventory. A change of the inventory that is not applied yet shows as a change of the
+// Command itself.
+func (l *outOfBand) askFor(ctx context.Context, deployment apitype.DeploymentV3, made madeByCommand) error {
 	commands := slices.Collect(state.Current(deployment, token.Command))
-	at := slices.IndexFunc(commands, func(r *apitype.ResourceV3) bool { return r.URN.Name() == name })
+	at := slices.IndexFunc(commands, func(r *apitype.ResourceV3) bool { return r.URN.Name() == made.name })
 	if at < 0 {
 		return nil
 	}
-	differences, err := run.Differences(ctx)
+	differences, err := made.differences(ctx)
 	if err != nil || len(differences) == 0 {
 		return err
 	}
 	l.ByHand = append(l.ByHand, byHand{urn: commands[at].URN, have: drift.Undone()})
 	l.Differences = append(l.Differences, drift.Difference{
-		Subject: "network of " + run.Wanted.Node, Property: "interfaces", Want: "as in the inventory", Have: strings.Join(differences, "; "),
+		Subject: made.subject, Property: made.property, Want: "as in the inventory", Have: strings.Join(differences, "; "),
 	})
 	return nil
 }

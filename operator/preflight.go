@@ -40,9 +40,13 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	makers, err := s.makers()
+	if err != nil {
+		return nil, err
+	}
 	return preflight.Run(ctx, preflight.Subject{
 		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory,
-		Owner: s.owner, Known: s.known,
+		Owner: s.owner, Known: s.known, Makers: makers,
 	})
 }
 

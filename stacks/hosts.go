@@ -15,6 +15,8 @@ const (
 	OutputHosts = "proxmoxHosts"
 	// OutputPools are the names of the resource pools.
 	OutputPools = "proxmoxPools"
+	// OutputStorages are the names of the storages.
+	OutputStorages = "proxmoxStorages"
 )
 
 // hostsProgram configures hosts: inventory, providers, the component, outputs.
@@ -28,7 +30,11 @@ func hostsProgram(ctx *pulumi.Context, settings settings, options Options) error
 		return err
 	}
 	shared := pulumi.Composite(providers, pulumi.Protect(inv.File.Protect))
-	if _, err := components.NewProxmoxHost(ctx, inv.File.Name, proxmoxHostArgs(inv, settings), shared); err != nil {
+	args := proxmoxHostArgs(inv, settings)
+	if err := addPasswords(ctx, inv, args.Storages, options); err != nil {
+		return err
+	}
+	if _, err := components.NewProxmoxHost(ctx, inv.File.Name, args, shared); err != nil {
 		return err
 	}
 	exportHosts(ctx, inv, options)
@@ -49,12 +55,13 @@ func HostNetworks(inv *hosts.Inventory) []hostspec.Network {
 	return wanted
 }
 
-// proxmoxHostArgs returns the arguments of the component for the inventory.
+// proxmoxHostArgs returns the arguments of the component for the inventory, without passwords.
 func proxmoxHostArgs(inv *hosts.Inventory, s settings) *components.ProxmoxHostArgs {
 	args := &components.ProxmoxHostArgs{API: s.api(), Hosts: inv.Hosts()}
 	for _, pool := range inv.File.Pools {
 		args.Pools = append(args.Pools, pool.Name)
 	}
+	args.Storages = hostStorages(inv)
 	for _, host := range inv.File.Hosts {
 		if interfaces := hostInterfaces(host.Network); len(interfaces) > 0 {
 			args.Networks = append(args.Networks, components.HostNetwork{Host: host.Name, Interfaces: interfaces})
@@ -90,9 +97,14 @@ func exportHosts(ctx *pulumi.Context, inv *hosts.Inventory, options Options) {
 	for i, pool := range inv.File.Pools {
 		pools[i] = pool.Name
 	}
+	storages := make([]string, len(inv.File.Storages))
+	for i, storage := range inv.File.Storages {
+		storages[i] = storage.Name
+	}
 	ctx.Export(OutputContract, pulumi.String(OutputContractVersion))
 	ctx.Export(OutputHosts, pulumi.ToStringArray(inv.Hosts()))
 	ctx.Export(OutputPools, pulumi.ToStringArray(pools))
+	ctx.Export(OutputStorages, pulumi.ToStringArray(storages))
 	if len(options.Plugins) > 0 {
 		ctx.Export(OutputPlugins, pulumi.ToStringMap(options.Plugins))
 	}

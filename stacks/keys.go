@@ -28,10 +28,14 @@ type key struct {
 func (k key) variable() string {
 	name := []rune("EM_INFRA_")
 	for _, letter := range k.config {
-		if unicode.IsUpper(letter) {
+		switch {
+		case unicode.IsUpper(letter):
+			name = append(name, '_', letter)
+		case unicode.IsLetter(letter) || unicode.IsDigit(letter):
+			name = append(name, unicode.ToUpper(letter))
+		default: // of a name in it
 			name = append(name, '_')
 		}
-		name = append(name, unicode.ToUpper(letter))
 	}
 	return string(name)
 }
@@ -65,32 +69,48 @@ func newKeys(ctx *pulumi.Context, inv *inventory.Inventory, options Options) *ke
 	return &keys{ctx: ctx, inv: inv, file: sync.OnceValues(func() (map[string]string, error) { return read(ctx.Context(), inv.Dir) })}
 }
 
+// find returns the secret from the environment, the stack's configuration or the file, in this order; nil if it is in none of them.
+func (k key) find(ctx *pulumi.Context, file func() (map[string]string, error)) (pulumi.StringInput, error) {
+	if text := os.Getenv(k.variable()); text != "" {
+		return secretText(text), nil
+	}
+	if text, given := ctx.GetConfig(Key(k.config)); given {
+		return secretText(text), nil
+	}
+	values, err := file()
+	if err != nil || values[k.path] == "" {
+		return nil, err
+	}
+	return secretText(values[k.path]), nil
+}
+
+// missing is the problem of a secret that is nowhere.
+func (k key) missing(place remedy.Place) strictyaml.Fault {
+	return strictyaml.Fault{
+		What: "lacks " + k.path, Rule: "it is neither in " + inventory.SecretsFile + " nor in the stack's configuration",
+		Do: place.Complete("add it with `em-infra secrets edit`, or run `pulumi config set --secret --stack STACK " + Key(k.config) + "`"),
+	}
+}
+
 // secret returns a key. addon is the path of the addon that needs it.
 func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
-	if text := os.Getenv(wanted.variable()); text != "" {
-		return secretText(text)
-	}
-	if text, given := k.ctx.GetConfig(Key(wanted.config)); given {
-		return secretText(text)
-	}
-	values, err := k.file()
-	if err != nil {
+	value, err := wanted.find(k.ctx, k.file)
+	switch {
+	case err != nil:
 		k.refuseFile(err)
-		return nil
+	case value == nil:
+		k.refuse(wanted.missing(k.place()), addon...)
+	default:
+		return value
 	}
-	if value := values[wanted.path]; value != "" {
-		return secretText(value)
-	}
-	k.refuse(strictyaml.Fault{
-		What: "lacks " + wanted.path, Rule: "it is neither in " + inventory.SecretsFile + " nor in the stack's configuration",
-		Do: k.place().Complete("add it with `em-infra secrets edit`, or run `pulumi config set --secret --stack STACK " + Key(wanted.config) + "`"),
-	}, addon...)
 	return nil
 }
 
 // place completes the commands in what the program itself reports, which plain pulumi shows too.
-func (k *keys) place() remedy.Place {
-	return remedy.Place{Name: k.ctx.Stack(), Stack: "--stack " + k.ctx.Stack()}
+func (k *keys) place() remedy.Place { return placeOf(k.ctx) }
+
+func placeOf(ctx *pulumi.Context) remedy.Place {
+	return remedy.Place{Name: ctx.Stack(), Stack: "--stack " + ctx.Stack()}
 }
 
 // refuseFile reports once what is wrong with the file, however many keys are read from it.

@@ -4,6 +4,7 @@ import (
 	"net/url"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
 )
 
 // SecretPaths returns the paths in secrets.sops.yaml of the secrets that addons and the storage need, in the order in which a run asks
@@ -28,6 +29,17 @@ func SecretPaths(cluster inventory.Cluster) []string {
 	paths := make([]string, len(needed))
 	for i, each := range needed {
 		paths[i] = each.path
+	}
+	return paths
+}
+
+// HostSecretPaths is SecretPaths for the storages of hosts.
+func HostSecretPaths(inv *hosts.Inventory) []string {
+	var paths []string
+	for _, storage := range inv.File.Storages {
+		if storage.NeedsPassword() {
+			paths = append(paths, storagePassword(storage.Name).path)
+		}
 	}
 	return paths
 }

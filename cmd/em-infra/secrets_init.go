@@ -8,7 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/workspace"
-	"github.com/em-infra/em-infra/stacks"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newSecretsInitCommand() *cobra.Command {
@@ -27,7 +27,7 @@ too. If there is no age key in the usual place of SOPS, one is made there, which
 }
 
 func initSecrets(place *secretsPlace, s streams) error {
-	w, inv, err := place.load()
+	w, needed, err := place.needed()
 	if err != nil {
 		return refused(err)
 	}
@@ -51,7 +51,6 @@ func initSecrets(place *secretsPlace, s streams) error {
 	if err != nil {
 		return err
 	}
-	needed := stacks.SecretPaths(inv.Cluster)
 	if err := secrets.Create(workspace.Nearby(w.Inventory), recipients, needed); err != nil {
 		return err
 	}
@@ -67,4 +66,18 @@ func initSecrets(place *secretsPlace, s streams) error {
 	}
 	printNext(s.out, "next", typed("secrets edit --stack %s", w.Stack))
 	return nil
+}
+
+// needed returns the paths of the secrets that the stack's inventory asks for, whatever its kind is.
+func (p *secretsPlace) needed() (*workspace.Workspace, []string, error) {
+	o, err := p.stackFlags.open(streams{})
+	if err != nil {
+		return nil, nil, err
+	}
+	w := o.Workspace()
+	content, err := o.Content()
+	if err != nil {
+		return &w, nil, err
+	}
+	return &w, operator.SecretPaths(content), nil
 }

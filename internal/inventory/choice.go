@@ -1,9 +1,7 @@
 package inventory
 
 import (
-	"strings"
-
-	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
@@ -125,24 +123,5 @@ func (Addressing) Choices() []string {
 // UnmarshalText reads an addressing method.
 func (a *Addressing) UnmarshalText(text []byte) error { return choose(a, text) }
 
-// choice is text with a few valid values.
-type choice interface {
-	~string
-	Choices() []string
-}
-
 // choose sets the target to the choice that the text names.
-func choose[T choice](target *T, text []byte) error {
-	choices := (*target).Choices()
-	for _, word := range choices {
-		if word == string(text) {
-			*target = T(word)
-			return nil
-		}
-	}
-	fault := &strictyaml.Fault{What: "is none of the choices", Rule: strings.Join(choices, ", "), Do: "choose one of them"}
-	if near := strictyaml.Nearest(string(text), choices); near != "" {
-		fault.Do = "did you mean " + near + "?"
-	}
-	return fault
-}
+func choose[T manifest.Choice](target *T, text []byte) error { return manifest.Choose(target, text) }

@@ -365,6 +365,19 @@ func rows() []row {
 			" DELETE   site-network-vmhost  the interfaces that this stack has made\n          all changes are staged and applied with one reload of the host's network; what the API is reached by is refused\n", "",
 		},
 		{
+			"the definition of a storage", "made",
+			[]event{{op: apitype.OpCreate, kind: token.Command, name: "site-storage-nas", new: map[string]any{
+				"delete":      "em-infra host storage release",
+				"environment": map[string]any{"EM_INFRA_HOST_STORAGE": `{"name":"nas","type":"nfs","content":["images","iso"]}`},
+			}}},
+			" CREATE   storage nas  nfs for images, iso\n          its data are not touched\n", "",
+		},
+		{
+			"the definition of a storage", "removed",
+			[]event{{op: apitype.OpDelete, kind: token.Command, name: "site-storage-nas", old: map[string]any{"delete": "em-infra host storage release"}}},
+			" DELETE   site-storage-nas  the definition of a storage\n          its definition goes if this stack has made it, and its data stay; refused while machines use it\n", "",
+		},
+		{
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1")},
 			}),

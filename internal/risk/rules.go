@@ -53,6 +53,7 @@ var rules = []rule{
 	{"a node's Talos is upgraded", upgradesNode, nodeUpgraded},
 	{"an ISO is made sure of", isoOfTemplate, isoEnsured},
 	{"the network of a host", hostNetwork, hostNetworkChanged},
+	{"the definition of a storage", hostStorage, hostStorageChanged},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},
 	{"anything else", func(plan.Step, topology) bool { return true }, otherChanged},

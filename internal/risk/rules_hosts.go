@@ -32,3 +32,25 @@ func hostNetworkChanged(s plan.Step, _ topology) *Finding {
 	f.Means = []string{"all changes are staged and applied with one reload of the host's network; what the API is reached by is refused"}
 	return f
 }
+
+// hostStorage matches the Command that defines a storage.
+func hostStorage(s plan.Step, _ topology) bool {
+	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host storage release")
+}
+
+// hostStorageChanged says which storage is defined, and that no data are touched.
+func hostStorageChanged(s plan.Step, _ topology) *Finding {
+	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{"the definition of a storage"}, rank: rankRest}
+	if environment, isMap := s.Present()["environment"].(map[string]any); isMap {
+		if text, isText := environment["EM_INFRA_HOST_STORAGE"].(string); isText {
+			if wanted, err := hostspec.ParseStorage(text); err == nil {
+				f.Subject, f.What = "storage "+wanted.Name, []string{wanted.Type + " for " + strings.Join(wanted.Content, ", ")}
+			}
+		}
+	}
+	f.Means = []string{"its data are not touched"}
+	if s.Op == apitype.OpDelete {
+		f.Means = []string{"its definition goes if this stack has made it, and its data stay; refused while machines use it"}
+	}
+	return f
+}

@@ -20,6 +20,7 @@ const (
 	nothingUpgraded   = "no node gets another release of Talos"
 	noEventsFollowed  = "nobody follows the events of a node"
 	noNAS             = "the inventory has no storage on a NAS"
+	noStorageAdded    = "no storage is added to Proxmox VE"
 )
 
 // What a run says of an etcd that has an alarm.
@@ -38,6 +39,7 @@ var faultTable = []faultRow{
 	{"unauthorized", both(refused("refuses the token")), both(refused("refuses the token")), both(refused("refuses the token"))},
 	{"forbidden", both(refused("refuses the token")), both(refused("refuses the token")), both(refused("refuses the token"))},
 	{"unreachable", course{once: bears(), lasting: refused("cannot be read (596 Connection timed out)")}, course{once: bears(), lasting: refused("cannot be read (596 Connection timed out)")}, course{once: bears(), lasting: refused("cannot be read (596 Connection timed out)")}},
+	{"storage-inactive", never(noStorageAdded), never(noStorageAdded), never(noStorageAdded)},
 	{"answer-lost", both(stops("cannot download")), both(bears()), both(stops("does not answer: it is off, restarts, or is elsewhere"))},
 	{"host-reboots", both(refused("proxmox VE does not answer at ")), both(refused("proxmox VE does not answer at ")), both(refused("proxmox VE does not answer at "))},
 	{"storage-lock-timeout", both(stops("can't lock file '/var/lock/pve-manager/pve-storage-tank'")), never(nothingAllocated), both(stops("can't lock file '/var/lock/pve-manager/pve-storage-other'").with(movesADisk))},

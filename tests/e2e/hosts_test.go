@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"crypto/rand"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,13 +21,15 @@ func TestE2EHosts(t *testing.T) {
 	r := newHostsRehearsal(t, "e2e-hosts")
 
 	r.mustRun(0, "lab", "start")
-	before := r.interfaces()
+	before, storagesBefore := r.interfaces(), r.storages()
 	output := r.mustRun(0, "up", "--lab", "--yes")
 	require.Regexp(t, `(?m)^ provision +site-network-vmhost created `, output)
 	require.Regexp(t, `(?m)^ provision +site-pool-k3s-dev created `, output)
 	require.Contains(t, r.interfaces(), "vmbr1.30")
 	r.hasNothingToDo()
 
+	r.storagesDrift()
+	r.storageWithAPassword()
 	r.interfacesDrift()
 	r.stagedByAnotherUser()
 	r.wayToTheAPIStays()
@@ -33,6 +37,7 @@ func TestE2EHosts(t *testing.T) {
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Equal(t, before, r.interfaces(), "what the stack made is gone, and what was there is as it was")
 	require.NotContains(t, r.pools(), "k3s-dev")
+	require.Equal(t, slices.Sorted(maps.Keys(storagesBefore)), slices.Sorted(maps.Keys(r.storages())), "what was there before stays")
 }
 
 // newHostsRehearsal returns an empty rehearsal with the sample's inventory of hosts.
@@ -56,6 +61,47 @@ func (r *rehearsal) hasNothingToDo() {
 	require.NoError(r.t, err)
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Empty(r.t, writes(r.calls()[seen:]), "a second up writes nothing")
+}
+
+// storagesDrift changes a storage by hand and removes its definition: drift shows it, and up puts back what the inventory says.
+func (r *rehearsal) storagesDrift() {
+	r.t.Helper()
+	require.Equal(r.t, "import,iso,vztmpl", r.storages()["local"], "the one of the installer is adopted")
+	require.Equal(r.t, "backup,images,iso", r.storages()["nas"])
+	require.NoError(r.t, r.api().Put(r.t.Context(), "/storage/nas", map[string]string{"content": "iso"}, nil))
+	require.Regexp(r.t, `storage nas +settings +as in the inventory +content: iso instead of`, r.mustRun(2, "drift", "--lab"))
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(r.t, "backup,images,iso", r.storages()["nas"])
+
+	require.NoError(r.t, r.api().Delete(r.t.Context(), "/storage/nas", nil))
+	require.Regexp(r.t, `storage nas +settings +as in the inventory +absent`, r.mustRun(2, "drift", "--lab"))
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(r.t, r.storages(), "nas")
+}
+
+// storageWithAPassword adds a storage whose server asks for a password, which nothing that the run leaves has in plain text.
+func (r *rehearsal) storageWithAPassword() {
+	r.t.Helper()
+	r.edit("hosts.yaml", "pools:\n", "  - {name: backups, type: pbs, server: 10.30.0.6, datastore: main, username: backup@pbs, content: [backup]}\npools:\n")
+	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "lacks storages.backups.password")
+	password := rand.Text()
+	r.env = append(r.env, "EM_INFRA_STORAGE_PASSWORD_BACKUPS="+password)
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.NotContains(r.t, output, password)
+	require.Contains(r.t, r.storages(), "backups")
+	r.artifactsHoldNone([]string{password})
+}
+
+// storages returns the content types of each storage.
+func (r *rehearsal) storages() map[string]string {
+	r.t.Helper()
+	var all []struct{ Storage, Content string }
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/storage", &all))
+	content := map[string]string{}
+	for _, one := range all {
+		content[one.Storage] = one.Content
+	}
+	return content
 }
 
 // interfacesDrift changes an interface by hand: drift shows both values, and up puts back what the inventory says.

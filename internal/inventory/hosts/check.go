@@ -26,6 +26,7 @@ func (c *checker) rules() {
 	c.stackName()
 	c.hosts()
 	c.networks()
+	c.storages()
 	c.pools()
 }
 

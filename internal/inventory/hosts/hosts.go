@@ -20,6 +20,9 @@ type File struct {
 	Protect bool `yaml:"protect"`
 	// Hosts are the nodes of Proxmox VE that the stack configures. Required.
 	Hosts []Host `yaml:"hosts" required:"true" min:"1" max:"32"`
+	// Storages are storages of Proxmox VE, whose definitions all hosts share. Default: none. One that is left out stays if it was there
+	// before the stack; one that was made here loses its definition, and never its data.
+	Storages []Storage `yaml:"storages" max:"64"`
 	// Pools are resource pools that are made unless they exist. Default: none.
 	Pools []Pool `yaml:"pools" max:"256"`
 }

@@ -3,6 +3,7 @@ package hosts
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
@@ -49,6 +50,7 @@ func (i *Inventory) Summary() string {
 	}{
 		{i.bridges(), "bridge"},
 		{i.vlans(), "VLAN"},
+		{len(i.File.Storages), "storage"},
 		{len(i.File.Pools), "pool"},
 	} {
 		if one.number > 0 {
@@ -56,4 +58,21 @@ func (i *Inventory) Summary() string {
 		}
 	}
 	return fmt.Sprintf("%s is sound: %s", cmp.Or(i.Dir, "the inventory"), strings.Join(parts, ", "))
+}
+
+// StorageOn returns the storage of a name if a host has it.
+func (i *Inventory) StorageOn(name, host string) (Storage, bool) {
+	at := slices.IndexFunc(i.File.Storages, func(s Storage) bool { return s.Name == name })
+	if at < 0 || !slices.Contains(i.Hosts(), host) {
+		return Storage{}, false
+	}
+	storage := i.File.Storages[at]
+	return storage, len(storage.Hosts) == 0 || slices.Contains(storage.Hosts, host)
+}
+
+// HasBridge reports whether a host has a bridge of that name.
+func (i *Inventory) HasBridge(name, host string) bool {
+	return slices.ContainsFunc(i.File.Hosts, func(h Host) bool {
+		return h.Name == host && slices.ContainsFunc(h.Network.Bridges, func(b Bridge) bool { return b.Name == name })
+	})
 }

@@ -26,6 +26,10 @@ var writes = []write{
 	{"DELETE", "/nodes/{node}/network", "/nodes/vmhost/network", ""},
 	{"PUT", "/nodes/{node}/network", "/nodes/vmhost/network", ""},
 
+	{"POST", "/storage", "/storage", "storage=share type=nfs server=10.0.0.5 export=/mnt/tank content=images,iso"},
+	{"PUT", "/storage/{storage}", "/storage/share", "content=images"},
+	{"DELETE", "/storage/{storage}", "/storage/share", ""},
+
 	{"POST", "/nodes/{node}/storage/{storage}/download-url", "/nodes/vmhost/storage/local/download-url", "content=iso filename=b.iso url=IMAGE"},
 	{"DELETE", "/nodes/{node}/storage/{storage}/content/{volume}", "/nodes/vmhost/storage/local/content/local:iso%2Fb.iso", ""},
 

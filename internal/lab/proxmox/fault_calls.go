@@ -92,6 +92,16 @@ var callFaults = []faultKind{
 		},
 	},
 	{
+		Kind: fault.Kind{
+			Name: "storage-inactive", About: "a storage that is added cannot be activated, since its server does not answer the mount",
+			Source: "pve-storage API2/Storage/Config.pm, NFSPlugin.pm",
+		},
+		call: func(c Call) bool { return c.Verb == http.MethodPost && c.Endpoint == "/storage" },
+		answer: func(Call) error {
+			return errors.New("create storage failed: mount error: mount.nfs: Connection timed out")
+		},
+	},
+	{
 		Kind: fault.Kind{Name: "answer-lost", About: "a change is made, but the connection breaks before the answer", Source: "F35"},
 		call: Call.Write, lost: true,
 	},

@@ -130,6 +130,9 @@ var clientCalls = map[string]func(context.Context, *clientLab) string{
 
 		return l.finish(ctx, task, err)
 	},
+	"add a storage": func(ctx context.Context, l *clientLab) string {
+		return errorText(l.client.Post(ctx, "/storage", map[string]string{"storage": "share", "type": "nfs", "server": "10.0.0.5", "export": "/tank"}, nil))
+	},
 	"reload": func(ctx context.Context, l *clientLab) string {
 		task, err := l.node.NetworkReload(ctx)
 		return l.finish(ctx, task, err)
@@ -163,6 +166,7 @@ func TestFaults(t *testing.T) {
 		"vmid-taken":           {"create", "500 unable to create VM 103 - VM 103 already exists on node 'vmhost'"},
 		"no-worker":            {"start", "500 got no worker upid - start worker failed"},
 		"task-lost":            {"start", `bad request: 400 Parameter verification failed. - {"upid":"no such task"}`},
+		"storage-inactive":     {"add a storage", "500 create storage failed: mount error: mount.nfs: Connection timed out"},
 		"unauthorized":         {"read", "not authorized to access endpoint"},
 		"forbidden":            {"read", "not authorized to access endpoint"},
 		"unreachable":          {"read", "unexpected end of JSON input"}, // a 596 has no body

@@ -69,7 +69,7 @@ var grants = []grant{
 	},
 	{
 		privilege: "Datastore.Allocate", scopes: []Scope{ISOStorage},
-		purpose: "lets the provider delete an ISO file; the program keeps all of them, so no run asks for it",
+		purpose: "defines storages in a stack of hosts; lets the provider delete an ISO file, which no run asks for",
 	},
 	{
 		privilege: "VM.Allocate", scopes: []Scope{Machine},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
@@ -11,6 +12,15 @@ import (
 // nas returns a machine that is not ours.
 func nas(status string) pve.Guest {
 	return pve.Guest{VMID: 205, Name: "nas", Node: "pve1", Type: "qemu", Status: status, MemoryBytes: 8 * gib}
+}
+
+// siteMaker is a stack that makes the storage tank and the bridge vmbr0 on both hosts.
+func siteMaker() preflight.Maker {
+	network := hosts.Network{Bridges: []hosts.Bridge{{Name: "vmbr0"}}}
+	return preflight.Maker{Stack: "site", Inventory: &hosts.Inventory{File: hosts.File{
+		Hosts:    []hosts.Host{{Name: "pve1", Network: network}, {Name: "pve2", Network: network}},
+		Storages: []hosts.Storage{{Name: "tank", Content: []hosts.Content{hosts.ContentImages}}},
+	}}}
 }
 
 const gpuLine = "gpus: [{bdf: 0000:01:00.0, deviceId: 10de:2204, subsystemId: 1462:3881, iommuGroup: 14}]"
@@ -92,6 +102,25 @@ var findings = []struct {
 	},
 	{
 		"no such storage", func(s *preflight.Snapshot) {
+			change(s, "pve2", func(h *preflight.Host) { h.Storages.Value = h.Storages.Value[:1] })
+		},
+		[]preflight.Check{{Name: "storage", Result: preflight.Fail, Sentence: "storage tank is not on pve2, which has local", Remedy: "correct the storage in the inventory, or add it in Proxmox VE"}},
+	},
+	{
+		"a storage and a bridge that a stack of hosts makes", func(s *preflight.Snapshot) {
+			s.Makers = []preflight.Maker{siteMaker()}
+			change(s, "pve2", func(h *preflight.Host) { h.Storages.Value, h.Bridges.Value = h.Storages.Value[:1], nil })
+		},
+		[]preflight.Check{
+			{Name: "storage", Result: preflight.Fail, Sentence: "storage tank is not on pve2, which has local", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the storage tank for images"},
+			{Name: "bridge", Result: preflight.Fail, Sentence: "bridge vmbr0 is not on pve2, which has none that the token may use", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the bridge vmbr0 of pve2"},
+		},
+	},
+	{
+		"a storage that the stack of hosts makes elsewhere", func(s *preflight.Snapshot) {
+			maker := siteMaker()
+			maker.Inventory.File.Storages[0].Hosts = []string{"pve1"}
+			s.Makers = []preflight.Maker{maker}
 			change(s, "pve2", func(h *preflight.Host) { h.Storages.Value = h.Storages.Value[:1] })
 		},
 		[]preflight.Check{{Name: "storage", Result: preflight.Fail, Sentence: "storage tank is not on pve2, which has local", Remedy: "correct the storage in the inventory, or add it in Proxmox VE"}},

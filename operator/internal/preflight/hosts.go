@@ -15,6 +15,8 @@ type HostsSubject struct {
 	Inventory *hosts.Inventory
 	// Networks are what the inventory wants of the networks of its hosts.
 	Networks []hostspec.Network
+	// Storages are what the inventory wants of the storages.
+	Storages []hostspec.Storage
 	// Allowed are interfaces that may be changed although the API is reached by them, as HOST/INTERFACE.
 	Allowed []string
 	// Host is the connection to Proxmox VE.
@@ -34,6 +36,7 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 	}
 	if s.hostsThere(bounded, reader, subject.Inventory) {
 		s.networks(bounded, subject)
+		s.storages(bounded, subject)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -53,6 +56,18 @@ func (s *collector) networks(ctx context.Context, subject HostsSubject) {
 		default:
 			s.ok("network", "the network of %s can be changed: %s", wanted.Node, plan)
 		}
+	}
+}
+
+// storages checks that each storage can be defined as the inventory wants it.
+func (s *collector) storages(ctx context.Context, subject HostsSubject) {
+	for _, wanted := range subject.Storages {
+		foreseen, err := pve.StorageRun{Connection: subject.Host, Wanted: wanted}.Foresee(ctx)
+		if err != nil {
+			s.fail("storage", "", "%v", err)
+			continue
+		}
+		s.ok("storage", "%s", foreseen)
 	}
 }
 

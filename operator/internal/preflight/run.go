@@ -24,6 +24,8 @@ type Subject struct {
 	Host pve.Connection
 	// Factory is the URL of the Image Factory.
 	Factory *url.URL
+	// Makers are the stacks of hosts of the project that configure this Proxmox VE.
+	Makers []Maker
 }
 
 // patience is the time limit for all readings together.

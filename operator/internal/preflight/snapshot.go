@@ -39,6 +39,8 @@ type Snapshot struct {
 	Owner ownership.Owner
 	// Knows contains the VMIDs of the machines in the state.
 	Knows map[int]bool
+	// Makers are the stacks that can make what is missing on the hosts.
+	Makers []Maker
 }
 
 // Host is one host of the inventory.

@@ -43,6 +43,9 @@ var simpleFormats = map[string]simpleFormat{
 	"pve-volume-id":                  {regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]:\S+$`), "unable to parse volume ID '%s'\n"},
 	"pve-volume-id-or-qm-path":       {regexp.MustCompile(`^(?:none|cdrom|/\S+|(?:[^/:\s]+:)?\d+(?:\.\d+)?|[a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]:\S+|\S*cloudinit)$`), "unable to parse volume ID '%s'\n"},
 	"pve-volume-id-or-absolute-path": {regexp.MustCompile(`^(?:/\S+|[a-zA-Z][a-zA-Z0-9\-_.]*[a-zA-Z0-9]:\S+)$`), "unable to parse volume ID '%s'\n"},
+	"pve-storage-path":               {regexp.MustCompile(`^/[^;()]+`), "value does not look like a valid absolute path"},
+	"pve-storage-vgname":             {regexp.MustCompile(`^(?i:[a-z0-9][a-z0-9\-_.]*[a-z0-9])$`), "lvm name '%s' contains illegal characters"},
+	"pve-storage-portal-dns":         {regexp.MustCompile(`^(?:[A-Za-z0-9.-]+|\[?[0-9a-fA-F:]+\]?)(?::\d+)?$`), "value does not look like a valid portal address"},
 	"pve-storage-content":            {regexp.MustCompile(`^(?:images|rootdir|vztmpl|iso|backup|snippets|import|none)$`), "invalid content type '%s'"},
 	// pve-access-control AccessControl.pm, Auth/Plugin.pm.
 	"pve-lxc-mp-string":  {regexp.MustCompile(`^(?:/?[^/]+(?:/[^/]+)*/?|/)$`), "%s contains illegal character sequences\n"},
@@ -122,6 +125,12 @@ func checkAddress(name, value string) error {
 		}
 
 		return formatProblem("value does not look like a valid address: " + value)
+	case "pve-storage-server":
+		if CheckFormat("ip", value) == nil || CheckFormat("dns-name", value) == nil {
+			return nil
+		}
+
+		return formatProblem("value does not look like a valid server name or IP address")
 	case "CIDRv4", "CIDRv6", "CIDR":
 		return cidrProblem(name, value)
 	case "pve-ipv6-config":

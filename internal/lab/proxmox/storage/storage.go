@@ -18,6 +18,8 @@ const (
 	ZFSPool Type = "zfspool"
 	LVMThin Type = "lvmthin"
 	RBD     Type = "rbd"
+	CIFS    Type = "cifs"
+	PBS     Type = "pbs"
 )
 
 // Content types.
@@ -29,13 +31,18 @@ const (
 	RootDir  = "rootdir"
 	// Import is the content of the disk images of other systems.
 	Import = "import"
+	// Backup and Snippets are files that the lab only lists as content types.
+	Backup   = "backup"
+	Snippets = "snippets"
 )
 
 // Known reports whether the lab emulates the plugin.
-func (t Type) Known() bool { return slices.Contains([]Type{Dir, NFS, ZFSPool, LVMThin, RBD}, t) }
+func (t Type) Known() bool {
+	return slices.Contains([]Type{Dir, NFS, ZFSPool, LVMThin, RBD, CIFS, PBS}, t)
+}
 
 // FileBased reports whether volumes are files, which have an extension and may be ISO images.
-func (t Type) FileBased() bool { return t == Dir || t == NFS }
+func (t Type) FileBased() bool { return t == Dir || t == NFS || t == CIFS }
 
 // thin reports whether a volume uses space only as it fills. A zvol reserves its size unless the storage is declared sparse
 // (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol).
@@ -66,6 +73,8 @@ type Definition struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// Path is the folder of a file-based storage.
 	Path string `json:"path,omitempty"`
+	// Options are the other settings of the plugin, by their names in storage.cfg, where a password never is.
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // Holds reports whether the storage accepts a content type.

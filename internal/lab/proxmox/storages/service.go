@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +69,7 @@ func described(hosts []hardware.Host) map[string]*storage.Storage {
 			known, ok := all[d.Name]
 			if !ok {
 				known = storage.New(storage.Definition{
-					ID: d.Name, Type: d.Type, Content: d.Content, Shared: d.Shared, Path: d.Path,
+					ID: d.Name, Type: d.Type, Content: d.Content, Shared: d.Shared, Path: d.Path, Options: installed(d),
 				})
 				all[d.Name] = known
 			}
@@ -79,6 +80,21 @@ func described(hosts []hardware.Host) map[string]*storage.Storage {
 	}
 
 	return all
+}
+
+// installed returns the settings of a storage that a host has from the beginning: those of the installer where it makes the storage, and
+// otherwise the ones that the plugin requires.
+func installed(d hardware.Storage) map[string]string {
+	switch d.Type {
+	case storage.ZFSPool:
+		return map[string]string{"pool": "rpool/" + d.Name}
+	case storage.LVMThin:
+		return map[string]string{"vgname": "pve", "thinpool": "data"}
+	case storage.NFS:
+		return map[string]string{"server": "192.168.20.5", "export": "/mnt/tank/" + d.Name}
+	default:
+		return nil
+	}
 }
 
 // kept is the persistent state.
@@ -206,33 +222,46 @@ func (s *Service) listNodeStorages(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// storageDefinition is a storage in the cluster's configuration.
-type storageDefinition struct {
-	Storage string `json:"storage"`
-	Type    string `json:"type"`
-	Content string `json:"content"`
-	Path    string `json:"path,omitempty"`
-	Pool    string `json:"pool,omitempty"`
-	Shared  int    `json:"shared,omitempty"`
-	Nodes   string `json:"nodes,omitempty"`
-	Digest  string `json:"digest"`
-}
+// definition returns a storage as the API shows its section of storage.cfg (pve-storage API2/Storage/Config.pm, $api_storage_config).
+func (s *Service) definition(st *storage.Storage) map[string]any {
+	d := map[string]any{"storage": st.ID, "type": string(st.Type), "content": st.ContentList()}
 
-func (s *Service) definition(st *storage.Storage) storageDefinition {
-	d := storageDefinition{
-		Storage: st.ID, Type: string(st.Type), Content: st.ContentList(), Path: st.Path, Shared: api.Flag(st.Shared),
-	}
-	if st.Type == storage.ZFSPool {
-		d.Pool = "rpool/" + st.ID
+	for name, value := range st.Options {
+		d[name] = s.typed(name, value)
 	}
 
-	if len(st.Nodes) < len(s.env.Nodes.Hosts()) {
-		d.Nodes = strings.Join(st.Nodes, ",")
+	if st.Path != "" {
+		d["path"] = st.Path
 	}
 
-	d.Digest = api.Digest(fmt.Sprintf("%+v", d))
+	if st.Shared {
+		d["shared"] = 1
+	}
+
+	if len(st.Nodes) > 0 && len(st.Nodes) < len(s.env.Nodes.Hosts()) {
+		d["nodes"] = strings.Join(st.Nodes, ",")
+	}
+
+	d["digest"] = api.Digest(fmt.Sprintf("%+v", d))
 
 	return d
+}
+
+// typed returns a setting as a number if its type is one, or a flag (pve-common SectionConfig.pm, check_value).
+func (s *Service) typed(name, value string) any {
+	method, ok := s.env.Schema.Method(http.MethodPost, "/storage")
+	if !ok || method.Parameters[name] == nil {
+		return value
+	}
+
+	switch method.Parameters[name].Type {
+	case "boolean", "integer", "number":
+		if number, err := strconv.Atoi(value); err == nil {
+			return number
+		}
+	}
+
+	return value
 }
 
 // listStorages handles GET /storage.
@@ -240,7 +269,7 @@ func (s *Service) listStorages(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	list := []storageDefinition{}
+	list := []map[string]any{}
 
 	for _, id := range slices.Sorted(maps.Keys(s.storages)) {
 		st := s.storages[id]
@@ -273,7 +302,10 @@ func (s *Service) Methods() []api.Method {
 
 	return []api.Method{
 		api.Get("/storage", s.listStorages),
+		api.Post("/storage", s.createStorage),
 		api.Get("/storage/{storage}", s.getStorage),
+		api.Put("/storage/{storage}", s.updateStorage),
+		api.Delete("/storage/{storage}", s.deleteStorage),
 		api.Get(base, s.listNodeStorages),
 		api.Get(base+"/{storage}/status", s.getStorageStatus),
 		api.Get(base+"/{storage}/content", s.listContent),

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
+
+// hostStorageVariable passes a storage to the operations that the program's Commands call; its password is in [pve.StoragePasswordVariable].
+const hostStorageVariable = "EM_INFRA_HOST_STORAGE"
+
+// formerOutput is what the Command has printed before: pulumi-command passes it to updates and deletes.
+const formerOutput = "PULUMI_COMMAND_STDOUT"
+
+func newHostStorageCommand() *cobra.Command {
+	storage := &cobra.Command{Use: "storage", Short: "Operations on the definition of a storage"}
+	storage.AddCommand(
+		newHostStorageOperation("apply", "Define a storage, or bring the one that is there to what is wanted", pve.StorageRun.Apply),
+		newHostStorageOperation("release", "Remove the definition of a storage that the stack has made; its data stay", pve.StorageRun.Release),
+	)
+	refuseUnknown(storage)
+	return storage
+}
+
+func newHostStorageOperation(name, short string, operate func(pve.StorageRun, context.Context) (pve.StorageOutcome, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   name,
+		Short: short,
+		Long: fmt.Sprintf("%s. What is wanted is read from %s and its password from %s, %s says whether this stack has made it, and Proxmox VE is reached as %s, %s and %s say.",
+			short, hostStorageVariable, pve.StoragePasswordVariable, formerOutput, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
+		Example: "  em-infra host storage " + name,
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			run, err := hostStorageRun()
+			if err != nil {
+				return refused(err)
+			}
+			outcome, err := operate(run, command.Context())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(command.OutOrStdout(), "storage %s: %s\n", run.Wanted.Name, outcome)
+			return nil
+		},
+	}
+}
+
+// hostStorageRun returns the operation that the environment describes.
+func hostStorageRun() (run pve.StorageRun, err error) {
+	if run.Connection, err = connectionFromEnvironment(); err != nil {
+		return run, err
+	}
+	text := os.Getenv(hostStorageVariable)
+	if text == "" {
+		return run, errors.New(hostStorageVariable + " is empty: put the wanted storage there")
+	}
+	if run.Wanted, err = hostspec.ParseStorage(text); err != nil {
+		return run, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", hostStorageVariable, err)
+	}
+	run.Password = os.Getenv(pve.StoragePasswordVariable)
+	run.Made = strings.HasSuffix(strings.TrimSpace(os.Getenv(formerOutput)), ": "+string(pve.StorageMade))
+	return run, nil
+}

@@ -1,0 +1,289 @@
+package pve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/luthermonson/go-proxmox"
+
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
+
+// StorageRun makes, changes and removes the definition of a storage. It never touches what is on the storage.
+type StorageRun struct {
+	// Connection to Proxmox VE.
+	Connection Connection
+	// Wanted is the storage.
+	Wanted hostspec.Storage
+	// Password of the user of its server; empty for none. Proxmox VE does not read it back, so every Apply sets it.
+	Password string
+	// Made is whether this stack has made the definition. Only such a one is removed.
+	Made bool
+}
+
+// StoragePasswordVariable passes [StorageRun.Password] to the Commands that the engine runs.
+const StoragePasswordVariable = "EM_INFRA_HOST_STORAGE_PASSWORD"
+
+// StorageOutcome is what an Apply or a Release has done.
+type StorageOutcome string
+
+// The outcomes. The first two are in the state, where they say at a destroy whose the definition is.
+const (
+	// StorageMade means that this stack has made the definition.
+	StorageMade StorageOutcome = "made by this stack"
+	// StorageAdopted means that it was there before the stack.
+	StorageAdopted StorageOutcome = "there before this stack"
+	// StorageRemoved means that the definition was removed, and the data are where they were.
+	StorageRemoved StorageOutcome = "its definition was removed, and its data stay"
+	// StorageGone means that there was none.
+	StorageGone StorageOutcome = "gone before"
+	// StorageKept means that it was there before the stack, so it stays.
+	StorageKept StorageOutcome = "kept: it was there before this stack"
+)
+
+// Apply makes the storage, or changes the one that is there to what is wanted. It refuses, with nothing changed, where Proxmox VE would have
+// to define it anew.
+func (r StorageRun) Apply(ctx context.Context) (StorageOutcome, error) {
+	client, present, err := r.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	if present == nil {
+		return StorageMade, r.create(ctx, client)
+	}
+	if err := r.checkFixed(*present); err != nil {
+		return "", err
+	}
+	outcome := StorageAdopted
+	if r.Made {
+		outcome = StorageMade
+	}
+	if len(present.differences(r.Wanted.Changeable())) == 0 && r.Password == "" {
+		return outcome, nil
+	}
+	return outcome, r.change(ctx, client)
+}
+
+// Foresee returns a sentence about what Apply would do, and the refusal that it would begin with. It changes nothing.
+func (r StorageRun) Foresee(ctx context.Context) (string, error) {
+	_, present, err := r.look(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case present == nil:
+		return "storage " + r.Wanted.Name + " is made", nil
+	}
+	if err := r.checkFixed(*present); err != nil && !r.Made {
+		return "", err
+	}
+	if differences := present.differences(r.Wanted.Changeable()); len(differences) > 0 {
+		return "storage " + r.Wanted.Name + " is changed: " + strings.Join(differences, ", "), nil
+	}
+	return "storage " + r.Wanted.Name + " is as the inventory wants it", nil
+}
+
+// Differences returns what differs from the wanted storage, a sentence each.
+func (r StorageRun) Differences(ctx context.Context) ([]string, error) {
+	_, present, err := r.look(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case present == nil:
+		return []string{"absent"}, nil
+	default:
+		return present.differences(append(r.Wanted.Fixed(), r.Wanted.Changeable()...)), nil
+	}
+}
+
+// Release removes the definition if this stack has made it, unless machines have something on the storage.
+func (r StorageRun) Release(ctx context.Context) (StorageOutcome, error) {
+	if !r.Made {
+		return StorageKept, nil
+	}
+	client, present, err := r.look(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case present == nil:
+		return StorageGone, nil
+	}
+	users, err := r.users(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(users) > 0 {
+		return "", fmt.Errorf("the storage %s is in use by %s, and its definition stays: move their disks to another storage, and take its ISO images out of their drives, then run again",
+			r.Wanted.Name, strings.Join(users, ", "))
+	}
+	if err := client.Delete(ctx, r.path(), nil); err != nil {
+		return "", fmt.Errorf("the definition of the storage %[1]s cannot be removed (%[2]w): remove it with `pvesm remove %[1]s`, which keeps its data, then run again", r.Wanted.Name, withoutURL(err))
+	}
+	return StorageRemoved, nil
+}
+
+func (r StorageRun) path() string { return "/storage/" + url.PathEscape(r.Wanted.Name) }
+
+// look returns the present definition; nil if there is none that the token may see.
+func (r StorageRun) look(ctx context.Context) (*proxmox.Client, *storageDefinition, error) {
+	client, err := r.Connection.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []storageDefinition
+	if err := client.Get(ctx, "/storage", &all); err != nil {
+		return nil, nil, r.Connection.explain(err)
+	}
+	at := slices.IndexFunc(all, func(one storageDefinition) bool { return one["storage"] == r.Wanted.Name })
+	if at < 0 {
+		return client, nil, nil
+	}
+	return client, &all[at], nil
+}
+
+// checkFixed refuses a storage that differs in what Proxmox VE never changes.
+func (r StorageRun) checkFixed(present storageDefinition) error {
+	differences := present.differences(r.Wanted.Fixed())
+	if len(differences) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the storage %[1]s is there with other settings (%[2]s), which Proxmox VE never changes: correct %[1]s in storages, or choose another name for it",
+		r.Wanted.Name, strings.Join(differences, ", "))
+}
+
+func (r StorageRun) params(settings []hostspec.StorageSetting) map[string]string {
+	params := map[string]string{}
+	for _, one := range settings {
+		params[one.Name] = one.Value
+	}
+	if r.Password != "" {
+		params["password"] = r.Password
+	}
+	return params
+}
+
+func (r StorageRun) create(ctx context.Context, client *proxmox.Client) error {
+	params := r.params(append(r.Wanted.Fixed(), r.Wanted.Changeable()...))
+	params["storage"] = r.Wanted.Name
+	err := client.Post(ctx, "/storage", params, nil)
+	switch {
+	case err == nil:
+		return nil
+	case proxmox.IsNotAuthorized(err):
+		return fmt.Errorf("the token may not make the storage %s: give it the privilege Datastore.Allocate on /storage", r.Wanted.Name)
+	case strings.Contains(err.Error(), "already defined"):
+		return fmt.Errorf("the storage %[1]s is there, and the token may not see it: give it the privilege Datastore.Audit on /storage/%[1]s", r.Wanted.Name)
+	default:
+		return fmt.Errorf("the storage %[1]s cannot be activated, and was not made (%[2]w): %[3]s, then run up again", r.Wanted.Name, withoutURL(err), r.remedy())
+	}
+}
+
+// remedy is what to do about a storage that cannot be activated, by its type.
+func (r StorageRun) remedy() string {
+	w := r.Wanted
+	switch w.Type {
+	case "nfs":
+		return fmt.Sprintf("see with `pvesm scan nfs %s` on the host that the server answers and exports %s to it", w.Server, w.Export)
+	case "cifs":
+		return fmt.Sprintf("see that %s answers on the host, that it shares %s, and that storages.%s.password is right", w.Server, w.Share, w.Name)
+	case "pbs":
+		return fmt.Sprintf("see that %s answers on the host, that %s may use its datastore %s, that storages.%s.password is right, and that fingerprint is that of its certificate", w.Server, w.Username, w.Datastore, w.Name)
+	case "lvmthin":
+		return fmt.Sprintf("see with `lvs %s/%s` that the host has the thin pool", w.VolumeGroup, w.ThinPool)
+	case "zfspool":
+		return fmt.Sprintf("see with `zfs list %s` that the host has the pool", w.ZFSPool)
+	default:
+		return fmt.Sprintf("see that the host has the folder %s", w.Path)
+	}
+}
+
+func (r StorageRun) change(ctx context.Context, client *proxmox.Client) error {
+	if err := client.Put(ctx, r.path(), r.params(r.Wanted.Changeable()), nil); err != nil {
+		if proxmox.IsNotAuthorized(err) {
+			err = errors.New("the token lacks the privilege Datastore.Allocate on /storage")
+		}
+		return fmt.Errorf("the storage %s cannot be changed, and is as it was (%w): mend that, then run up again", r.Wanted.Name, withoutURL(err))
+	}
+	return nil
+}
+
+// users returns the machines whose configuration names something on the storage. Proxmox VE itself removes the definition from under them.
+func (r StorageRun) users(ctx context.Context) ([]string, error) {
+	reader, err := NewReader(r.Connection)
+	if err != nil {
+		return nil, err
+	}
+	guests, err := reader.Guests(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("what uses the storage %s cannot be read (%w): give the token VM.Audit on /vms, then run again", r.Wanted.Name, err)
+	}
+	var users []string
+	for _, guest := range guests {
+		config, err := reader.GuestConfig(ctx, guest)
+		if err != nil {
+			return nil, fmt.Errorf("what uses the storage %s cannot be read (VM %d: %w): give the token VM.Audit on /vms, then run again", r.Wanted.Name, guest.VMID, err)
+		}
+		if config.hasVolumeOn(r.Wanted.Name) {
+			users = append(users, fmt.Sprintf("VM %d (%s)", guest.VMID, guest.Name))
+		}
+	}
+	return users, nil
+}
+
+// hasVolumeOn reports whether a disk or a drive of the guest names a volume of a storage.
+func (c GuestConfig) hasVolumeOn(storage string) bool {
+	for _, value := range c {
+		for _, part := range strings.Split(value, ",") {
+			if strings.HasPrefix(strings.TrimPrefix(part, "file="), storage+":") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// storageDefinition is a section of storage.cfg as the API shows it. Numbers are texts here.
+type storageDefinition map[string]string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (d *storageDefinition) UnmarshalJSON(text []byte) error {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(text, &values); err != nil {
+		return err
+	}
+	*d = storageDefinition{}
+	for name, value := range values {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value) // a number
+		}
+		(*d)[name] = text
+	}
+	return nil
+}
+
+// differences returns which of the settings the definition has otherwise, by their names in the API.
+func (d storageDefinition) differences(settings []hostspec.StorageSetting) []string {
+	var differences []string
+	for _, want := range settings {
+		have, wanted := d[want.Name], want.Value
+		if want.Name == "content" || want.Name == "nodes" {
+			have, wanted = sortedList(have), sortedList(wanted)
+		}
+		if have != wanted {
+			differences = append(differences, fmt.Sprintf("%s: %s instead of %s", want.Name, orNone(have), orNone(wanted)))
+		}
+	}
+	return differences
+}
+
+// sortedList returns a list of Proxmox VE in one order: it keeps content types and nodes as sets.
+func sortedList(text string) string {
+	items := strings.Split(text, ",")
+	slices.Sort(items)
+	return strings.Join(items, ",")
+}

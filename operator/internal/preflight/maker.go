@@ -1,0 +1,42 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
+)
+
+// Maker is a stack of hosts, which makes storages and bridges.
+type Maker struct {
+	// Stack is its name.
+	Stack string
+	// Inventory is its hosts.yaml.
+	Inventory *hosts.Inventory
+}
+
+// remedy returns how the stack makes what is missing.
+func (m Maker) remedy(what string) string {
+	return fmt.Sprintf("run `em-infra up --stack %s`, whose hosts.yaml has %s", m.Stack, what)
+}
+
+// storageRemedy returns what to do about a storage that a host lacks, or that does not take a content type: the run of the stack that
+// makes it, or what is said otherwise.
+func (found Snapshot) storageRemedy(name, host, content, otherwise string) string {
+	for _, maker := range found.Makers {
+		if storage, has := maker.Inventory.StorageOn(name, host); has && slices.Contains(storage.Content, hosts.Content(content)) {
+			return maker.remedy("the storage " + name + " for " + content)
+		}
+	}
+	return otherwise
+}
+
+// bridgeRemedy is storageRemedy for a bridge.
+func (found Snapshot) bridgeRemedy(name, host, otherwise string) string {
+	for _, maker := range found.Makers {
+		if maker.Inventory.HasBridge(name, host) {
+			return maker.remedy("the bridge " + name + " of " + host)
+		}
+	}
+	return otherwise
+}
