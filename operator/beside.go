@@ -75,7 +75,7 @@ func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, erro
 
 // makers returns the stacks of hosts beside this one that configure the same Proxmox VE. One whose inventory is not valid is left out: a command
 // for it reports the error. A rehearsal has none: its host has what the inventory needs.
-func (o *Operator) makers() ([]preflight.Maker, error) {
+func (o *Operator) makers() (preflight.Makers, error) {
 	w := o.workspace
 	if w.Rehearsed {
 		return nil, nil
@@ -88,7 +88,7 @@ func (o *Operator) makers() ([]preflight.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	var makers []preflight.Maker
+	var makers preflight.Makers
 	for _, other := range others {
 		there, err := other.RealEndpoint()
 		if err != nil || there == "" || pve.Origin(endpoint) != pve.Origin(there) {

@@ -108,7 +108,7 @@ var findings = []struct {
 	},
 	{
 		"a storage and a bridge that a stack of hosts makes", func(s *preflight.Snapshot) {
-			s.Makers = []preflight.Maker{siteMaker()}
+			s.Makers = preflight.Makers{siteMaker()}
 			change(s, "pve2", func(h *preflight.Host) { h.Storages.Value, h.Bridges.Value = h.Storages.Value[:1], nil })
 		},
 		[]preflight.Check{
@@ -120,7 +120,7 @@ var findings = []struct {
 		"a storage that the stack of hosts makes elsewhere", func(s *preflight.Snapshot) {
 			maker := siteMaker()
 			maker.Inventory.File.Storages[0].Hosts = []string{"pve1"}
-			s.Makers = []preflight.Maker{maker}
+			s.Makers = preflight.Makers{maker}
 			change(s, "pve2", func(h *preflight.Host) { h.Storages.Value = h.Storages.Value[:1] })
 		},
 		[]preflight.Check{{Name: "storage", Result: preflight.Fail, Sentence: "storage tank is not on pve2, which has local", Remedy: "correct the storage in the inventory, or add it in Proxmox VE"}},

@@ -15,6 +15,9 @@ type Maker struct {
 	Inventory *hosts.Inventory
 }
 
+// Makers are all stacks of hosts that configure one Proxmox VE.
+type Makers []Maker
+
 // remedy returns how the stack makes what is missing.
 func (m Maker) remedy(what string) string {
 	return fmt.Sprintf("run `em-infra up --stack %s`, whose hosts.yaml has %s", m.Stack, what)
@@ -22,8 +25,8 @@ func (m Maker) remedy(what string) string {
 
 // storageRemedy returns what to do about a storage that a host lacks, or that does not take a content type: the run of the stack that
 // makes it, or what is said otherwise.
-func (found Snapshot) storageRemedy(name, host, content, otherwise string) string {
-	for _, maker := range found.Makers {
+func (m Makers) storageRemedy(name, host, content, otherwise string) string {
+	for _, maker := range m {
 		if storage, has := maker.Inventory.StorageOn(name, host); has && slices.Contains(storage.Content, hosts.Content(content)) {
 			return maker.remedy("the storage " + name + " for " + content)
 		}
@@ -32,8 +35,8 @@ func (found Snapshot) storageRemedy(name, host, content, otherwise string) strin
 }
 
 // bridgeRemedy is storageRemedy for a bridge.
-func (found Snapshot) bridgeRemedy(name, host, otherwise string) string {
-	for _, maker := range found.Makers {
+func (m Makers) bridgeRemedy(name, host, otherwise string) string {
+	for _, maker := range m {
 		if maker.Inventory.HasBridge(name, host) {
 			return maker.remedy("the bridge " + name + " of " + host)
 		}

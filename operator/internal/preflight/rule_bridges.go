@@ -20,7 +20,7 @@ func checkBridges(s *collector, inv *inventory.Inventory, found Snapshot) {
 			s.unread("bridge", "the bridges of "+nic.host, bridges.Err)
 			return
 		}
-		if checkBridge(s, nic, bridges.Value, found) {
+		if checkBridge(s, nic, bridges.Value, found.Makers) {
 			sound = append(sound, nic.String())
 		}
 	}
@@ -31,10 +31,10 @@ func checkBridges(s *collector, inv *inventory.Inventory, found Snapshot) {
 
 // checkBridge reports whether a card can be attached. A bridge that is not VLAN-aware carries a tag through a VLAN of its port, and
 // cannot without a port (pve-common, src/PVE/Network.pm, activate_bridge_vlan).
-func checkBridge(s *collector, n nic, bridges []pve.Bridge, found Snapshot) bool {
+func checkBridge(s *collector, n nic, bridges []pve.Bridge, makers Makers) bool {
 	at := slices.IndexFunc(bridges, func(bridge pve.Bridge) bool { return bridge.Name == n.bridge })
 	if at < 0 {
-		s.fail("bridge", found.bridgeRemedy(n.bridge, n.host, "correct bridge in the inventory, or make the bridge in Proxmox VE"),
+		s.fail("bridge", makers.bridgeRemedy(n.bridge, n.host, "correct bridge in the inventory, or make the bridge in Proxmox VE"),
 			"bridge %s is not on %s, which has %s", n.bridge, n.host, bridgeList(bridges))
 		return false
 	}

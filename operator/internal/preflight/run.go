@@ -25,7 +25,7 @@ type Subject struct {
 	// Factory is the URL of the Image Factory.
 	Factory *url.URL
 	// Makers are the stacks of hosts of the project that configure this Proxmox VE.
-	Makers []Maker
+	Makers Makers
 }
 
 // patience is the time limit for all readings together.

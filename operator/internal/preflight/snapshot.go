@@ -40,7 +40,7 @@ type Snapshot struct {
 	// Knows contains the VMIDs of the machines in the state.
 	Knows map[int]bool
 	// Makers are the stacks that can make what is missing on the hosts.
-	Makers []Maker
+	Makers Makers
 }
 
 // Host is one host of the inventory.

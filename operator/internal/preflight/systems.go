@@ -75,7 +75,7 @@ func (s *collector) systemStorages(ctx context.Context, reader pve.Reader, file 
 	asks := asksOfSystems(file, host)
 	for _, asked := range asks {
 		storage, there := named(storages, asked.storage)
-		checkStorage(s, host, asked, storage, there, storages)
+		checkStorage(s, host, asked, storage, there, storages, nil)
 	}
 	if s.sound(mark) && len(asks) > 0 {
 		s.ok("storage", "the storages of %s take what the systems need", host)
