@@ -81,12 +81,13 @@ func known(what, name string, names []string) error {
 	return fmt.Errorf("%w: there is no %s %q: %s", fault.ErrFault, what, name, do)
 }
 
-// endpoints returns the methods that a fault can be limited to: paths of Proxmox VE, full method names of Talos.
+// endpoints returns the methods that a fault can be limited to: paths of Proxmox VE, full method names of Talos, methods of
+// TrueNAS.
 func endpoints() []string {
 	var all []string
 	for _, e := range proxmox.Endpoints() {
 		all = append(all, e.Path)
 	}
 	slices.Sort(all)
-	return append(slices.Compact(all), talos.Methods()...)
+	return slices.Concat(slices.Compact(all), talos.Methods(), truenas.Methods())
 }

@@ -54,6 +54,7 @@ func TestFaultsOfARunningLab(t *testing.T) {
 		require.EqualError(t, err, text)
 	}
 	require.NoError(t, console.SetFault(ctx, fault.Fault{Name: "apply-hangs", Endpoint: "/machine.MachineService/ApplyConfiguration", Node: "vmhost"}))
+	require.NoError(t, console.SetFault(ctx, fault.Fault{Name: "nas-connection-cut", Endpoint: "pool.dataset.update"}))
 	require.NoError(t, console.SetFault(ctx, fault.Fault{Name: "unauthorized", Endpoint: "/version", Times: 1}))
 	_, err = host.Version(ctx)
 	require.ErrorIs(t, err, client.ErrNotAuthorized)
@@ -62,11 +63,11 @@ func TestFaultsOfARunningLab(t *testing.T) {
 
 	list, err := console.Faults(ctx)
 	require.NoError(t, err)
-	require.Len(t, list, 2)
-	require.Equal(t, fault.State{Fault: fault.Fault{Name: "unauthorized", Endpoint: "/version", Times: 1}, Seen: 2, Occurred: 1}, list[1])
+	require.Len(t, list, 3)
+	require.Equal(t, fault.State{Fault: fault.Fault{Name: "unauthorized", Endpoint: "/version", Times: 1}, Seen: 2, Occurred: 1}, list[2])
 	count, err := console.ClearFaults(ctx, "")
 	require.NoError(t, err)
-	require.Equal(t, 2, count)
+	require.Equal(t, 3, count)
 	_, err = console.ClearFaults(ctx, "unauthorised")
 	require.EqualError(t, err, `fault: there is no "unauthorised": did you mean unauthorized?`)
 }

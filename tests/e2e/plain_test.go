@@ -39,6 +39,9 @@ func (r *rehearsal) plainEngineWith(options stacks.Options) auto.Stack {
 	for name, value := range tools.Environment(w.Home) {
 		env[name] = value
 	}
+	// As in the shells of `tools env` and `lab env`: without it, a plugin and the Commands of em-infra are compiled first.
+	env["EM_INFRA"], err = workshop.Tool()
+	require.NoError(r.t, err)
 	options.Env, options.Snapshots = env, w.Snapshots()
 	stack, err := stacks.Select(r.t.Context(), stacks.Embedding{
 		Stack:   r.stack,

@@ -2,6 +2,7 @@ package truenas
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"syscall"
 )
@@ -99,6 +100,9 @@ func (b *Box) table() map[string]method {
 	}
 	return table
 }
+
+// Methods returns the names of the methods that are emulated, sorted.
+func Methods() []string { return slices.Sorted(maps.Keys((&Box{}).table())) }
 
 // may reports whether a user has one of these roles.
 func (a account) may(roles []string) bool {
