@@ -13,7 +13,7 @@ import (
 )
 
 // described are the types whose fields a user of the library fills in to make a cluster.
-var described = regexp.MustCompile(`^(Talos(Template|Node|Cluster)Args|GpuWorkerArgs|ProxmoxHostArgs|HostNetwork|HostInterface|HostStorage|PoolArgs|Pool|ProxmoxAPI|Machine|DataDisk|NIC|System|SystemDisk|Card|VirtualMachineArgs|ContainerArgs|ImageSource|ImageTemplateArgs|ContainerTemplateArgs|Startup|NodeNetwork|GPU|PCIDevice|Schematic)$`)
+var described = regexp.MustCompile(`^(Talos(Template|Node|Cluster)Args|GpuWorkerArgs|ProxmoxHostArgs|HostNetwork|HostInterface|HostStorage|HostMapping|HostDevice|PoolArgs|Pool|ProxmoxAPI|Machine|DataDisk|NIC|System|SystemDisk|Card|VirtualMachineArgs|ContainerArgs|ImageSource|ImageTemplateArgs|ContainerTemplateArgs|Startup|NodeNetwork|GPU|PCIDevice|Schematic)$`)
 
 func TestEveryFieldSaysWhetherItIsRequiredAndWhatAChangeDoes(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestEveryFieldSaysWhetherItIsRequiredAndWhatAChangeDoes(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 27, seen, "a type was renamed")
+	require.Equal(t, 29, seen, "a type was renamed")
 }
 
 // requireDescribed accepts one description of a change for all fields of a type.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/hardware/mapping"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/internal/pve/limits"
@@ -20,6 +21,8 @@ type ProxmoxHost struct {
 	Networks []pulumi.Resource
 	// Storages define the storages, in the order of the arguments.
 	Storages []pulumi.Resource
+	// Mappings are the resource mappings, in the order of the arguments.
+	Mappings []*mapping.Pci
 }
 
 // ProxmoxHostArgs describe how hosts are configured.
@@ -37,6 +40,8 @@ type ProxmoxHostArgs struct {
 	// Storages are made unless they exist, once the networks are there. Default: none. A change defines and removes storages, but never one
 	// that was there before, nor one that machines use.
 	Storages []HostStorage
+	// Mappings are resource mappings of PCI devices. Default: none. A change creates, changes and deletes mappings.
+	Mappings []HostMapping
 }
 
 // NewProxmoxHost configures hosts. It returns an error if an argument is missing or not valid in Proxmox VE.
@@ -70,6 +75,13 @@ func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opt
 		}
 		h.Storages = append(h.Storages, made)
 	}
+	for _, wanted := range args.Mappings {
+		made, err := newHostMapping(ctx, HostMappingName(name, wanted.Name), wanted, pulumi.Parent(h), pulumi.DeleteBeforeReplace(true))
+		if err != nil {
+			return nil, err
+		}
+		h.Mappings = append(h.Mappings, made)
+	}
 	return h, ctx.RegisterResourceOutputs(h, pulumi.Map{})
 }
 
@@ -97,6 +109,11 @@ func (args *ProxmoxHostArgs) validate() error {
 		at := fmt.Sprintf("Storages[%d]", i)
 		same := func(other HostStorage) bool { return other.Name == storage.Name }
 		problems = append(problems, storage.validate(at), require(slices.IndexFunc(args.Storages, same) == i, at+".Name", storage.Name+" is given twice"))
+	}
+	for i, wanted := range args.Mappings {
+		at := fmt.Sprintf("Mappings[%d]", i)
+		same := func(other HostMapping) bool { return other.Name == wanted.Name }
+		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.Mappings, same) == i, at+".Name", wanted.Name+" is given twice"))
 	}
 	return errors.Join(problems...)
 }

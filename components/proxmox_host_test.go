@@ -55,6 +55,24 @@ func TestInputsOfAStorageOfHostsAreGolden(t *testing.T) {
 	require.Len(t, storage.RegisterRPC.GetDependencies(), 1, "its server may be reached through the network of the host")
 }
 
+func TestInputsOfAMappingAreGolden(t *testing.T) {
+	t.Parallel()
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost", "vmhost-2"},
+			Mappings: []components.HostMapping{{Name: "gpu", Comment: "RTX 3090", Devices: []components.HostDevice{
+				{Host: "vmhost", Device: components.PCIDevice{BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b", IOMMUGroup: 12}},
+				{Host: "vmhost-2", Device: components.PCIDevice{BDF: "0000:41:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b", IOMMUGroup: 0}},
+			}}},
+		}, providers)
+		return err
+	})
+	require.NoError(t, err)
+	inputs, err := recorder.Inputs(r.Named(t, "proxmoxve:Hardware/mapping/pci:Pci", components.HostMappingName("site", "gpu")))
+	require.NoError(t, err)
+	recorder.Golden(t, *update, "inputs/host-mapping.json", inputs)
+}
+
 func TestHostsAreRefusedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	hosts := func(args *components.ProxmoxHostArgs) error {
@@ -73,6 +91,7 @@ Hosts: name one host at least`)
 			{Host: "vmhost", Interfaces: []components.HostInterface{{Name: "vmbr1.30", Device: "vmbr1", Ports: []string{"eno1"}}}}, {Host: "vmhost"},
 		},
 		Storages: []components.HostStorage{{Name: "1st", Type: "btrfs", Password: pulumi.String("made-up")}, {Name: "nas", Type: "dir", Content: []string{"iso"}}, {Name: "nas", Type: "dir", Content: []string{"iso"}}},
+		Mappings: []components.HostMapping{{Name: "gpu"}, {Name: "gpu", Devices: []components.HostDevice{{Device: components.PCIDevice{BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b"}}}}},
 	}), `hosts "site": Networks[0].Interfaces[0].MTU: 1: choose one from 576 to 65520
 Networks[0].Interfaces[0].Device: name the device of the VLAN
 Networks[0].Interfaces[1].Name: vmbr1 is given twice
@@ -84,5 +103,8 @@ Storages[0].Name: "1st" is not valid in Proxmox VE (a storage's ID: a letter, th
 Storages[0].Type: "btrfs": choose one of [dir nfs cifs lvmthin zfspool pbs]
 Storages[0].Content: name one content type at least
 Storages[0].Username: name the user of the password
-Storages[2].Name: nas is given twice`)
+Storages[2].Name: nas is given twice
+Mappings[0].Devices: give one device at least
+Mappings[1].Devices[0].Host: name the host
+Mappings[1].Name: gpu is given twice`)
 }

@@ -61,13 +61,27 @@ func proxmoxHostArgs(inv *hosts.Inventory, s settings) *components.ProxmoxHostAr
 	for _, pool := range inv.File.Pools {
 		args.Pools = append(args.Pools, pool.Name)
 	}
-	args.Storages = hostStorages(inv)
+	args.Storages, args.Mappings = hostStorages(inv), hostMappings(inv)
 	for _, host := range inv.File.Hosts {
 		if interfaces := hostInterfaces(host.Network); len(interfaces) > 0 {
 			args.Networks = append(args.Networks, components.HostNetwork{Host: host.Name, Interfaces: interfaces})
 		}
 	}
 	return args
+}
+
+func hostMappings(inv *hosts.Inventory) []components.HostMapping {
+	var mappings []components.HostMapping
+	for _, m := range inv.File.Mappings {
+		one := components.HostMapping{Name: m.Name, Comment: m.Comment}
+		for _, d := range m.Devices {
+			one.Devices = append(one.Devices, components.HostDevice{Host: d.Host, Device: components.PCIDevice{
+				BDF: string(d.BDF), DeviceID: string(d.DeviceID), SubsystemID: string(d.SubsystemID), IOMMUGroup: d.IOMMUGroup,
+			}})
+		}
+		mappings = append(mappings, one)
+	}
+	return mappings
 }
 
 // hostInterfaces returns the bridges, then the VLANs, which may be on them.

@@ -3,6 +3,7 @@ package lab
 import (
 	"net/netip"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	hostinventory "github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
@@ -18,13 +19,28 @@ func SiteOfHosts(inv *hostinventory.Inventory) Site {
 	site := Site{Host: names[0], Network: machinesNetwork}
 	for i, name := range names {
 		site.Hosts = append(site.Hosts, proxmox.Host{
-			Name: name, Cores: leastCores, CPUModel: cpuModel, MemoryMiB: leastMemoryMiB, Storages: installedStorages(),
+			Name: name, Cores: leastCores, CPUModel: cpuModel, MemoryMiB: leastMemoryMiB, Storages: installedStorages(), PCI: mappedDevices(inv, name),
 			Bridges: []proxmox.Bridge{{
 				Name: "vmbr0", Ports: []string{"eno1"}, Address: netip.PrefixFrom(addressOf(i), machinesNetwork.Bits()), Gateway: machinesNetwork.Addr().Next(),
 			}},
 		})
 	}
 	return site
+}
+
+// mappedDevices returns the devices of a host that the mappings of an inventory name. They are not mapped yet.
+func mappedDevices(inv *hostinventory.Inventory, host string) []proxmox.PCIDevice {
+	var devices []proxmox.PCIDevice
+	for _, mapping := range inv.File.Mappings {
+		for _, one := range mapping.Devices {
+			if one.Host == host {
+				devices = append(devices, givenGPU(inventory.GPU{
+					BDF: one.BDF, DeviceID: one.DeviceID, SubsystemID: one.SubsystemID, IOMMUGroup: &one.IOMMUGroup,
+				}))
+			}
+		}
+	}
+	return devices
 }
 
 // addressOf returns the address of a host in the network of the machines: .10 for the first.

@@ -27,6 +27,7 @@ func TestE2EHosts(t *testing.T) {
 	require.Regexp(t, `(?m)^ provision +site-network-vmhost created `, output)
 	require.Regexp(t, `(?m)^ provision +site-pool-k3s-dev created `, output)
 	require.Contains(t, r.interfaces(), "vmbr1.30")
+	require.Equal(t, []string{"rtx3090"}, r.mappings())
 	r.hasNothingToDo()
 
 	r.storagesDrift()
@@ -38,6 +39,7 @@ func TestE2EHosts(t *testing.T) {
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Equal(t, before, r.interfaces(), "what the stack made is gone, and what was there is as it was")
 	require.NotContains(t, r.pools(), "k3s-dev")
+	require.Empty(t, r.mappings())
 	require.Equal(t, slices.Sorted(maps.Keys(storagesBefore)), slices.Sorted(maps.Keys(r.storages())), "what was there before stays")
 }
 
@@ -64,26 +66,24 @@ func (r *rehearsal) hasNothingToDo() {
 	require.Empty(r.t, writes(r.calls()[seen:]), "a second up writes nothing")
 }
 
-// storagesDrift changes a storage by hand and removes its definition: drift shows it, and up puts back what the inventory says.
+// storagesDrift changes a storage by hand and removes the definition of another: drift shows both, and up puts back what the inventory says.
 func (r *rehearsal) storagesDrift() {
 	r.t.Helper()
 	require.Equal(r.t, "import,iso,vztmpl", r.storages()["local"], "the one of the installer is adopted")
-	require.Equal(r.t, "backup,images,iso", r.storages()["nas"])
-	require.NoError(r.t, r.api().Put(r.t.Context(), "/storage/nas", map[string]string{"content": "iso"}, nil))
-	require.Regexp(r.t, `storage nas +settings +as in the inventory +content: iso instead of`, r.mustRun(2, "drift", "--lab"))
-	r.mustRun(0, "up", "--lab", "--yes")
-	require.Equal(r.t, "backup,images,iso", r.storages()["nas"])
-
+	require.NoError(r.t, r.api().Put(r.t.Context(), "/storage/local", map[string]string{"content": "iso"}, nil))
 	require.NoError(r.t, r.api().Delete(r.t.Context(), "/storage/nas", nil))
-	require.Regexp(r.t, `storage nas +settings +as in the inventory +absent`, r.mustRun(2, "drift", "--lab"))
+	output := r.mustRun(2, "drift", "--lab")
+	require.Regexp(r.t, `storage local +settings +as in the inventory +content: iso instead of`, output)
+	require.Regexp(r.t, `storage nas +settings +as in the inventory +absent`, output)
 	r.mustRun(0, "up", "--lab", "--yes")
-	require.Contains(r.t, r.storages(), "nas")
+	require.Equal(r.t, "import,iso,vztmpl", r.storages()["local"])
+	require.Equal(r.t, "backup,images,iso", r.storages()["nas"])
 }
 
 // storageWithAPassword adds a storage whose server asks for a password, which nothing that the run leaves has in plain text.
 func (r *rehearsal) storageWithAPassword() {
 	r.t.Helper()
-	r.edit("hosts.yaml", "pools:\n", "  - {name: backups, type: pbs, server: 10.30.0.6, datastore: main, username: backup@pbs, content: [backup]}\npools:\n")
+	r.edit("hosts.yaml", "mappings:\n", "  - {name: backups, type: pbs, server: 10.30.0.6, datastore: main, username: backup@pbs, content: [backup]}\nmappings:\n")
 	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "lacks storages.backups.password")
 	password := rand.Text()
 	r.env = append(r.env, "EM_INFRA_STORAGE_PASSWORD_BACKUPS="+password)
@@ -121,6 +121,17 @@ func (r *rehearsal) storages() map[string]string {
 		content[one.Storage] = one.Content
 	}
 	return content
+}
+
+// mappings returns the names of the resource mappings of PCI devices.
+func (r *rehearsal) mappings() (names []string) {
+	r.t.Helper()
+	var all []struct{ ID string }
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/cluster/mapping/pci", &all))
+	for _, one := range all {
+		names = append(names, one.ID)
+	}
+	return names
 }
 
 // interfacesDrift changes an interface by hand: drift shows both values, and up puts back what the inventory says.

@@ -27,6 +27,7 @@ func (c *checker) rules() {
 	c.hosts()
 	c.networks()
 	c.storages()
+	c.mappings()
 	c.pools()
 }
 

@@ -23,6 +23,8 @@ type File struct {
 	// Storages are storages of Proxmox VE, whose definitions all hosts share. Default: none. One that is left out stays if it was there
 	// before the stack; one that was made here loses its definition, and never its data.
 	Storages []Storage `yaml:"storages" max:"64"`
+	// Mappings are resource mappings of PCI devices, such as GPUs: names by which machines get a device of their host. Default: none.
+	Mappings []Mapping `yaml:"mappings" max:"64"`
 	// Pools are resource pools that are made unless they exist. Default: none.
 	Pools []Pool `yaml:"pools" max:"256"`
 }

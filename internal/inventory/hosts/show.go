@@ -51,6 +51,7 @@ func (i *Inventory) Summary() string {
 		{i.bridges(), "bridge"},
 		{i.vlans(), "VLAN"},
 		{len(i.File.Storages), "storage"},
+		{len(i.File.Mappings), "mapping"},
 		{len(i.File.Pools), "pool"},
 	} {
 		if one.number > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
@@ -74,6 +75,14 @@ func TestGPUFindings(t *testing.T) {
 				change(s, "pve1", func(h *preflight.Host) { h.Mappings.Value = mapping(rtxEntry) })
 			},
 			preflight.Warn, "PCI 0000:01:00.0 on pve1 is given to VM 205 (nas on pve1) too, which is off", "remove its hostpci from VM 205 (nas on pve1), or choose another device",
+		},
+		{
+			"a mapping that a stack of hosts makes", byMapping, func(s *preflight.Snapshot) {
+				maker := siteMaker()
+				maker.Inventory.File.Mappings = []hosts.Mapping{{Name: "rtx"}}
+				s.Makers = preflight.Makers{maker}
+			},
+			preflight.Fail, "mapping rtx of gpu1 is not in Proxmox VE, or the token may not use it", "run `em-infra up --stack site`, whose hosts.yaml has the mapping rtx",
 		},
 		{
 			"no such mapping", byMapping, func(*preflight.Snapshot) {},

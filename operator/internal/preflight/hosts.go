@@ -2,8 +2,11 @@ package preflight
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
@@ -37,6 +40,7 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 	if s.hostsThere(bounded, reader, subject.Inventory) {
 		s.networks(bounded, subject)
 		s.storages(bounded, subject)
+		s.mappedDevices(bounded, reader, subject.Inventory)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -68,6 +72,32 @@ func (s *collector) storages(ctx context.Context, subject HostsSubject) {
 			continue
 		}
 		s.ok("storage", "%s", foreseen)
+	}
+}
+
+// mappedDevices checks that the devices of the mappings are on their hosts, with the facts that Proxmox VE compares when a machine starts.
+func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *hosts.Inventory) {
+	for _, mapping := range inv.File.Mappings {
+		mark := len(s.checks)
+		for _, wanted := range mapping.Devices {
+			devices, err := reader.PCIDevices(ctx, wanted.Host)
+			if err != nil {
+				s.unread("mapping", "the PCI devices of "+wanted.Host, err)
+				return
+			}
+			device, there := deviceAt(devices, string(wanted.BDF))
+			facts := differs(inventory.GPU{DeviceID: wanted.DeviceID, SubsystemID: wanted.SubsystemID, IOMMUGroup: &wanted.IOMMUGroup}, device)
+			switch {
+			case !there:
+				s.fail("mapping", fmt.Sprintf("look with `lspci -Dnn` on %s", wanted.Host), "PCI %s of the mapping %s is not on %s", wanted.BDF, mapping.Name, wanted.Host)
+			case len(facts) > 0:
+				s.fail("mapping", fmt.Sprintf("write deviceId: %s, subsystemId: %s, iommuGroup: %d", deviceID(device), subsystemID(device), device.IOMMUGroup),
+					"PCI %s on %s has %s", wanted.BDF, wanted.Host, strings.Join(facts, " and "))
+			}
+		}
+		if s.sound(mark) {
+			s.ok("mapping", "the hosts have the devices of the mapping %s", mapping.Name)
+		}
 	}
 }
 

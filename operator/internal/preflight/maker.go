@@ -43,3 +43,13 @@ func (m Makers) bridgeRemedy(name, host, otherwise string) string {
 	}
 	return otherwise
 }
+
+// mappingRemedy is storageRemedy for a resource mapping.
+func (m Makers) mappingRemedy(name, otherwise string) string {
+	for _, maker := range m {
+		if slices.ContainsFunc(maker.Inventory.File.Mappings, func(one hosts.Mapping) bool { return one.Name == name }) {
+			return maker.remedy("the mapping " + name)
+		}
+	}
+	return otherwise
+}

@@ -20,7 +20,7 @@ func checkGPUs(s *collector, inv *inventory.Inventory, found Snapshot) {
 			}
 			continue
 		}
-		g := gpuHost{collector: s, name: name, talos: inv.Cluster.Talos.Version.String(), Host: host, strangers: strangers(inv, found), configs: found.Configs}
+		g := gpuHost{collector: s, name: name, talos: inv.Cluster.Talos.Version.String(), Host: host, strangers: strangers(inv, found), configs: found.Configs, remedy: found.Makers.mappingRemedy}
 		for _, worker := range workers {
 			for _, gpu := range worker.GPUs {
 				g.check(worker, gpu)
@@ -43,6 +43,8 @@ type gpuHost struct {
 	talos     string
 	strangers []pve.Guest
 	configs   map[int]Reading[pve.GuestConfig]
+	// remedy returns what to do about a missing mapping: the run of the stack that makes it, or what is said otherwise.
+	remedy func(mapping, otherwise string) string
 }
 
 // check checks one GPU of a worker.
@@ -84,7 +86,7 @@ func (g gpuHost) iommuOff(device pve.PCIDevice) {
 func (g gpuHost) checkMapping(worker inventory.Node, name string) {
 	at := slices.IndexFunc(g.Mappings.Value, func(mapping pve.Mapping) bool { return mapping.ID == name })
 	if at < 0 {
-		g.fail("gpu", "name another mapping, or paste "+g.choices(), "mapping %s of %s is not in Proxmox VE, or the token may not use it", name, worker.Name)
+		g.fail("gpu", g.remedy(name, "name another mapping, or paste "+g.choices()), "mapping %s of %s is not in Proxmox VE, or the token may not use it", name, worker.Name)
 		return
 	}
 	mapping := g.Mappings.Value[at]

@@ -1,0 +1,58 @@
+package preflight_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
+)
+
+// cardOfPVE1 is a GPU of the host pve1.
+var cardOfPVE1 = proxmox.PCIDevice{
+	Address: "0000:01:00.0", Class: "0x030000", Vendor: "0x10de", Device: "0x2204", SubsystemVendor: "0x1458", SubsystemDevice: "0x403b", IOMMUGroup: 12,
+}
+
+// TestWhatHostsAreToHaveIsForeseen: what is made, what is changed, and what Proxmox VE would refuse, with nothing written.
+func TestWhatHostsAreToHaveIsForeseen(t *testing.T) {
+	t.Parallel()
+	config := forSystems(emulatedConfig(schema.Release84))
+	config.Hosts[0].PCI = []proxmox.PCIDevice{cardOfPVE1}
+	emulated, calls := emulate(t, config)
+	device := hosts.MappedDevice{Host: "pve1", BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b", IOMMUGroup: 12}
+	other, elsewhere := device, device
+	other.IOMMUGroup, elsewhere.BDF = 13, "0000:02:00.0"
+	report, err := preflight.Hosts(t.Context(), preflight.HostsSubject{
+		Inventory: &hosts.Inventory{File: hosts.File{
+			Hosts: []hosts.Host{{Name: "pve1"}},
+			Mappings: []hosts.Mapping{
+				{Name: "gpu", Devices: []hosts.MappedDevice{device}}, {Name: "group", Devices: []hosts.MappedDevice{other}},
+				{Name: "place", Devices: []hosts.MappedDevice{elsewhere}},
+			},
+		}},
+		Storages: []hostspec.Storage{
+			{Name: "nas", Type: "nfs", Server: "192.168.20.5", Export: "/mnt/tank", Content: []string{"iso"}},
+			{Name: "tank", Type: "zfspool", ZFSPool: "rpool/tank", Content: []string{"images"}},
+			{Name: "local", Type: "dir", Path: "/srv", Content: []string{"iso"}},
+		},
+		Host: emulated.Host,
+	})
+	require.NoError(t, err)
+	require.Equal(t, preflight.Report{
+		{Name: "host", Result: preflight.OK, Sentence: "host pve1 is online"},
+		{Name: "storage", Result: preflight.OK, Sentence: "storage nas is made"},
+		{Name: "storage", Result: preflight.OK, Sentence: "storage tank is changed: content: images,rootdir instead of images"},
+		{Name: "storage", Result: preflight.Fail, Sentence: "the storage local is there with other settings (path: /var/lib/vz instead of /srv), which Proxmox VE never changes: correct local in storages, or choose another name for it"},
+		{Name: "mapping", Result: preflight.OK, Sentence: "the hosts have the devices of the mapping gpu"},
+		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 has iommuGroup 12, not 13", Remedy: "write deviceId: 10de:2204, subsystemId: 1458:403b, iommuGroup: 12"},
+		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:02:00.0 of the mapping place is not on pve1", Remedy: "look with `lspci -Dnn` on pve1"},
+	}, report)
+	for verb := range calls.verbs(t) {
+		require.Equal(t, http.MethodGet, verb)
+	}
+}
