@@ -44,7 +44,7 @@ type TrueNASDatasetArgs struct {
 type TrueNASShare struct {
 	// Networks that may mount it. Required. A change is made in place.
 	Networks []netip.Prefix
-	// MapRootUser is the user of the box that root of a client becomes. Default: empty, nobody. A change is made in place.
+	// MapRootUser is the user of the box that a client's root is mapped to. Default: empty, nobody. A change is made in place.
 	MapRootUser string
 	// ReadOnly refuses writes. Default: false. A change is made in place.
 	ReadOnly bool

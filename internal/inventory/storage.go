@@ -54,7 +54,7 @@ type StorageDataset struct {
 type NFSShare struct {
 	// Networks that may mount it. Default: the nodes' networks. A change is made in place.
 	Networks []netip.Prefix `yaml:"networks" min:"1" max:"100"`
-	// MapRootUser is the user of the box that root of a client becomes. Default: none, root becomes nobody. A change is made in place.
+	// MapRootUser is the user of the box that a client's root is mapped to. Default: none, root is mapped to nobody. A change is made in place.
 	MapRootUser string `yaml:"mapRootUser"`
 	// ReadOnly refuses writes. Default: false. A change is made in place.
 	ReadOnly bool `yaml:"readOnly"`

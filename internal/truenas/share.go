@@ -14,7 +14,7 @@ type Share struct {
 	Path string `json:"path"`
 	// Networks that may mount it, in CIDR notation. Required.
 	Networks []string `json:"networks"`
-	// MapRootUser is the user that root of a client is on the box. Default: empty, root is nobody.
+	// MapRootUser is the user of the box that a client's root is mapped to. Default: empty, nobody.
 	MapRootUser string `json:"mapRootUser,omitempty"`
 	// ReadOnly refuses writes. Default: false.
 	ReadOnly bool `json:"readOnly,omitempty"`
