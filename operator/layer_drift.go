@@ -27,7 +27,7 @@ func (l layerRun) drift(ctx context.Context) (drift.Report, error) {
 	steps := plan.Steps(events)
 	seen.mark(steps)
 	steps = slices.DeleteFunc(steps, func(step plan.Step) bool {
-		return slices.ContainsFunc(seen.ByHand, func(changed byHand) bool { return changed.urn == step.URN && len(seen.Differences) > 0 })
+		return slices.ContainsFunc(seen.ByHand, func(changed byHand) bool { return changed.urn == step.URN && changed.told })
 	})
 	report.Host = append(append(report.Host, seen.Differences...), drift.Resources(steps)...)
 	report.Unread = append(report.Unread, seen.unasked()...)

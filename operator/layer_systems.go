@@ -40,11 +40,37 @@ func (l systemsLayer) findByHand(ctx context.Context, host pve.Connection, deplo
 			seen.Unread = append(seen.Unread, fmt.Sprintf("the pool %s: %v", pool, err))
 		}
 	}
-	err := errors.Join(seen.askForMachines(ctx, host, state.Machines(deployment)), seen.askForSources(ctx, host, deployment, l.Inventory))
+	err := errors.Join(seen.askForMachines(ctx, host, state.Machines(deployment)), seen.askForContainers(ctx, host, deployment), seen.askForSources(ctx, host, deployment, l.Inventory))
 	if err != nil {
 		seen.Unread = append(seen.Unread, fmt.Sprintf("the hosts, about what the provider does not read: %v", err))
 	}
 	return seen
+}
+
+// askForContainers compares what the provider does not read of containers.
+func (l *outOfBand) askForContainers(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) error {
+	reader, err := pve.NewReader(host)
+	if err != nil {
+		return err
+	}
+	guests, err := reader.Guests(ctx)
+	if err != nil {
+		return err
+	}
+	for container := range state.Current(deployment, token.Container) {
+		at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == state.VMID(container) })
+		if at < 0 {
+			continue // it is gone, which the provider detects
+		}
+		config, err := reader.GuestConfig(ctx, guests[at])
+		if err != nil {
+			return err
+		}
+		if have := drift.OverlookedInContainer(container.Inputs, config); len(have) > 0 {
+			l.ByHand = append(l.ByHand, byHand{urn: container.URN, have: have})
+		}
+	}
+	return nil
 }
 
 // askForSources checks whether the templates of images and the files of templates of containers exist that Commands have made.
@@ -83,7 +109,7 @@ func (l *outOfBand) isGone(deployment apitype.DeploymentV3, name, subject string
 		if command.URN.Name() != name {
 			continue
 		}
-		l.ByHand = append(l.ByHand, byHand{urn: command.URN, have: drift.Undone()})
+		l.ByHand = append(l.ByHand, byHand{urn: command.URN, have: drift.Undone(), told: true})
 		l.Differences = append(l.Differences, drift.Difference{Subject: subject, Property: "existence", Want: "there", Have: "absent"})
 	}
 }

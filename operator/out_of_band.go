@@ -33,6 +33,7 @@ type byHand struct {
 	paths   []string       // of a machine configuration
 	running []byte         // the machine configuration of the node, secret
 	have    map[string]any // the host's values of a machine, or [drift.Undone] for a missing pool
+	told    bool           // by Differences, which say it better than the properties
 }
 
 // FindOutOfBand compares the host, the nodes and the Kubernetes API of an existing cluster with the state, concurrently. It does

@@ -47,17 +47,27 @@ func newSystemsRehearsal(t testing.TB, stack string) *rehearsal {
 	return r
 }
 
-// systemsDrift changes a machine and a container by hand: drift shows both, and up puts back what the inventory says.
+// systemsDrift changes a machine and a container by hand, and deletes a template: drift shows all of it, and up puts back what the inventory
+// says.
 func (r *rehearsal) systemsDrift() {
 	r.t.Helper()
 	r.setMemory(210, 1024)
-	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/lxc/211/config", map[string]any{"cores": 4}, nil))
+	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/lxc/211/config", map[string]any{"cores": 4, "onboot": 0}, nil))
+	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/qemu/210/config", map[string]any{"onboot": 0}, nil))
+	require.NoError(r.t, r.api().Delete(r.t.Context(), "/nodes/vmhost/qemu/9100", nil))
+	r.eventually("the template is gone", func() bool { return len(r.guests()) == 2 })
 	drift := r.mustRun(2, "drift", "--lab")
+	require.Contains(r.t, drift, "template debian-13 (VM 9100)")
+	require.Contains(r.t, drift, "onBoot", "which the provider does not read")
+	require.Contains(r.t, drift, "startOnBoot", "which it does not read of a container")
 	require.Contains(r.t, drift, "site-systems-tools-vm")
 	require.Contains(r.t, drift, "site-systems-pihole-ct")
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, "2048", r.guestSetting("qemu/210", "memory"))
 	require.Equal(r.t, "1", r.guestSetting("lxc/211", "cores"))
+	require.Equal(r.t, "1", r.guestSetting("qemu/210", "onboot"))
+	require.Equal(r.t, "1", r.guestSetting("lxc/211", "onboot"))
+	require.Equal(r.t, "1", r.guestSetting("qemu/9100", "template"))
 	r.mustRun(0, "drift", "--lab")
 }
 
