@@ -40,7 +40,8 @@ type System struct {
 	Keys []string
 	// Startup is its place in the order at boot and shutdown of the host. Default: nil, none. A change is made in place.
 	Startup *Startup
-	// OffAtBoot keeps it off when its host boots. Default: false, it is started. A change is made in place.
+	// OffAtBoot keeps it off when its host boots. Default: false, it is started. A change is made in place; of a container it is written once,
+	// since the provider does not change it (bpg/terraform-provider-proxmox v0.73.0, container.go, containerUpdate).
 	OffAtBoot bool
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string

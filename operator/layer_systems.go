@@ -69,6 +69,9 @@ func (l *outOfBand) askForContainers(ctx context.Context, host pve.Connection, d
 		if have := drift.OverlookedInContainer(container.Inputs, config); len(have) > 0 {
 			l.ByHand = append(l.ByHand, byHand{urn: container.URN, have: have})
 		}
+		if start, differs := drift.StartOfContainer(container.Inputs, guests[at], config); differs {
+			l.Differences = append(l.Differences, start)
+		}
 	}
 	return nil
 }

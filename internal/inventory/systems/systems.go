@@ -160,7 +160,8 @@ type System struct {
 	SSHKeys []string `yaml:"sshKeys" max:"100"`
 	// Startup is the order at boot and shutdown of the host. Default: none. A change is made in place.
 	Startup *inventory.Startup `yaml:"startup"`
-	// OnBoot starts it when its host boots. Default: true. A change is made in place.
+	// OnBoot starts it when its host boots. Default: true. A change is made in place; of a container it is written once, and em-infra drift
+	// says what sets it.
 	OnBoot bool `yaml:"onBoot" default:"true"`
 	// Protect forbids its deletion, here and by the flag of Proxmox VE. Default: false. A change is made in place.
 	Protect bool `yaml:"protect"`

@@ -17,12 +17,26 @@ func TestOverlookedInContainer(t *testing.T) {
 		config pve.GuestConfig
 		have   map[string]any
 	}{
-		"nothing":                    {nesting, pve.GuestConfig{"onboot": "1", "features": "nesting=1"}, map[string]any{}},
-		"nothing, without features":  {map[string]any{"startOnBoot": false}, pve.GuestConfig{"cores": "1"}, map[string]any{}},
-		"does not start":             {nesting, pve.GuestConfig{"features": "nesting=1"}, map[string]any{"startOnBoot": false}},
+		"nothing":                    {nesting, pve.GuestConfig{"onboot": "1", "features": "nesting=1"}, nil},
+		"nothing, without features":  {map[string]any{"startOnBoot": false}, pve.GuestConfig{"cores": "1"}, nil},
 		"has no nesting":             {nesting, pve.GuestConfig{"onboot": "1", "features": "keyctl=1"}, map[string]any{"features": map[string]any{"nesting": false}}},
 		"has nesting among features": {map[string]any{"startOnBoot": true}, pve.GuestConfig{"onboot": "1", "features": "keyctl=1,nesting=1"}, map[string]any{"features": map[string]any{"nesting": true}}},
 	} {
 		require.Equal(t, test.have, drift.OverlookedInContainer(test.inputs, test.config), name)
 	}
+}
+
+func TestStartOfContainer(t *testing.T) {
+	t.Parallel()
+	guest := pve.Guest{VMID: 211, Name: "pihole", Node: "vmhost"}
+	_, differs := drift.StartOfContainer(map[string]any{"startOnBoot": true}, guest, pve.GuestConfig{"onboot": "1"})
+	require.False(t, differs)
+	off, differs := drift.StartOfContainer(map[string]any{"startOnBoot": true}, guest, pve.GuestConfig{})
+	require.True(t, differs)
+	require.Equal(t, drift.Difference{
+		Subject: "pihole", Property: "onBoot", Want: "true", Have: "false, which the provider does not change: `pct set 211 --onboot 1` on vmhost",
+	}, off)
+	on, differs := drift.StartOfContainer(map[string]any{"startOnBoot": false}, guest, pve.GuestConfig{"onboot": "1"})
+	require.True(t, differs)
+	require.Equal(t, "true, which the provider does not change: `pct set 211 --onboot 0` on vmhost", on.Have)
 }
