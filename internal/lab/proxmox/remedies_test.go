@@ -49,6 +49,7 @@ var remedies = []remedy{
 		"qm destroy", "qm destroy VMID --purge", "qm destroy {vmid} --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge",
 	}, works: destroyAVM},
 	{texts: []string{"pct resize"}, works: growARoot},
+	{texts: []string{"pct set %d --onboot %s"}, works: startAContainerAtBoot},
 	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free "}, works: removeWhatIsUnused},
 	{texts: []string{"ha-manager remove vm:{vmid}"}, works: takeAVMFromTheHAManager},
 	{texts: []string{"pveum pool add {pool}", "pveum pool add %[1]s", "pveum pool delete %[1]s"}, works: makeAndDeleteAPool},
@@ -62,9 +63,11 @@ var remedies = []remedy{
 	{texts: []string{"pveum user token remove"}, works: removeTheToken},
 	{texts: []string{"pveum role modify %s --append 1 --privs \"%s\"", "pveum acl modify / --tokens '%s' --roles %s"}, works: repairTheToken},
 	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvesm status"}, works: look},
+	{texts: []string{"pvesm set %s --content %s,%s", "pvesm set"}, works: letAStorageTakeMore},
+	{texts: []string{"pvesm remove %[1]s"}, works: removeAStorage},
 
-	{texts: []string{"pvesm set %s --content %s,%s"}, elsewhere: "the lab's storages are those of the inventory; PUT /storage/{storage} has the option content"},
 	{texts: []string{"qm set"}, elsewhere: "it stands for any setting that only root may set, which no token can"},
+	{texts: []string{"pvesm scan nfs %s"}, elsewhere: "it asks a server on the network, and the lab has none"},
 	{texts: []string{"pvecm status", "pvecm expected"}, elsewhere: "the lab's hosts always have a quorum"},
 	{texts: []string{"pvenode acme"}, elsewhere: "the lab gets no certificates from others"},
 }
@@ -278,6 +281,30 @@ func growARoot(t *testing.T) {
 	require.Contains(t, l.container("200")["rootfs"], "size=8704M")
 	require.Empty(t, l.asRoot(node, "pct resize 200 rootfs 9G"))
 	require.Contains(t, l.container("200")["rootfs"], "size=9G")
+}
+
+func startAContainerAtBoot(t *testing.T) {
+	l := newContainerLab(t, nil)
+	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=200 ostemplate="+containerTemplate+" storage=tank rootfs=tank:8 hostname=dns"))
+	require.Empty(t, l.asRoot(node, "pct set 200 --onboot 1"))
+	require.EqualValues(t, 1, l.container("200")["onboot"])
+}
+
+func letAStorageTakeMore(t *testing.T) {
+	l := newLab(t, nil)
+	var shown map[string]any
+	l.ok(http.MethodPost, "/storage", values("storage=share type=dir path=/srv/share content=iso"), &shown)
+	require.Empty(t, l.asRoot(node, "pvesm set share --content iso,vztmpl"))
+	l.ok(http.MethodGet, "/storage/share", nil, &shown)
+	require.Equal(t, "iso,vztmpl", shown["content"])
+}
+
+func removeAStorage(t *testing.T) {
+	l := newLab(t, nil)
+	var made map[string]any
+	l.ok(http.MethodPost, "/storage", values("storage=share type=dir path=/srv/share content=iso"), &made)
+	require.Empty(t, l.asRoot(node, "pvesm remove share"))
+	require.Equal(t, "500 storage 'share' does not exist", l.do(http.MethodGet, "/storage/share", nil).Status)
 }
 
 func stopAVM(t *testing.T) {
