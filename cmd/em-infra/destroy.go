@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -16,17 +17,7 @@ func newDestroyCommand() *cobra.Command {
 		Short:   "Delete everything that up created; the inventory and the state's history stay",
 		Example: "  em-infra destroy --stack k3s-dev --lab --yes",
 		RunE: func(command *cobra.Command, _ []string) error {
-			streams := streamsOf(command)
-			o, err := flags.open(streams)
-			if err != nil {
-				return err
-			}
-			result, err := o.Destroy(command.Context(), operator.DestroyOptions{SkipRefresh: !flags.refresh})
-			if err != nil {
-				return err
-			}
-			printGone(streams.out, flags.stack, result)
-			return nil
+			return destroyStack(command.Context(), streamsOf(command), flags)
 		},
 	}
 	flags.bindPlace(command)
@@ -37,6 +28,19 @@ func newDestroyCommand() *cobra.Command {
 	flags.bindVerbose(command)
 	flags.bindRefresh(command)
 	return command
+}
+
+func destroyStack(ctx context.Context, streams streams, flags stackFlags) error {
+	o, err := flags.open(streams)
+	if err != nil {
+		return err
+	}
+	result, err := o.Destroy(ctx, operator.DestroyOptions{SkipRefresh: !flags.refresh})
+	if err != nil {
+		return err
+	}
+	printGone(streams.out, flags.stack, result)
+	return nil
 }
 
 // printGone prints the end of a destroy.

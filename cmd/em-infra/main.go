@@ -10,6 +10,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 )
 
@@ -34,21 +35,28 @@ func run(ctx context.Context, s streams, args []string) int {
 	command.SetOut(s.out)
 	command.SetErr(s.err)
 	executed, err := command.ExecuteContextC(ctx)
+	printError(ctx, s, executed, err)
+	_ = errors.Join(terminal.Flush(s.out), terminal.Flush(s.err)) // errors of a closed stream cannot be reported
+	return exitCode(err)
+}
+
+// printError prints what of an error is not printed yet.
+func printError(ctx context.Context, s streams, executed *cobra.Command, err error) {
 	if failure := failureIn(err); failure != nil {
 		printFailure(s.out, failure)
 	}
-	if text := errorText(err); text != "" {
-		if errors.Is(context.Cause(ctx), errInterrupted) {
-			text = "interrupted; the same command goes on from here"
-		}
-		if reason, isRefusal := strings.CutPrefix(text, refusedPrefix); isRefusal {
-			text = terminal.Paint(s.err, terminal.Bad, refusedPrefix) + reason
-		}
-		fmt.Fprintln(s.err, asTyped(text))
-		if hint := pulumiHint(text, executed); hint != "" {
-			fmt.Fprintln(s.err, hint)
-		}
+	text := errorText(err)
+	if text == "" {
+		return
 	}
-	_ = errors.Join(terminal.Flush(s.out), terminal.Flush(s.err)) // errors of a closed stream cannot be reported
-	return exitCode(err)
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		text = "interrupted; the same command goes on from here"
+	}
+	if reason, isRefusal := strings.CutPrefix(text, refusedPrefix); isRefusal {
+		text = terminal.Paint(s.err, terminal.Bad, refusedPrefix) + reason
+	}
+	fmt.Fprintln(s.err, asTyped(text))
+	if hint := pulumiHint(text, executed); hint != "" {
+		fmt.Fprintln(s.err, hint)
+	}
 }

@@ -54,6 +54,7 @@ func stackCommands() []*cobra.Command {
 		newAdoptCommand(),
 		newStateCommand(),
 		newListStacksCommand(),
+		newSiteCommand(),
 		newOutputsCommand(),
 		newResourcesCommand(),
 		newEtcdCommand(),
