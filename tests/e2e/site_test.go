@@ -46,6 +46,7 @@ func newSite(t *testing.T, stacks ...string) *rehearsal {
 				t.Errorf("lab stop: %v\n%s", err, output)
 			}
 		})
+		r.outsideOfStacks("lab", "start", "--stack", stack)
 	}
 	return r
 }
