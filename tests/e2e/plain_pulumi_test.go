@@ -20,6 +20,7 @@ import (
 // TestE2EPlainPulumi follows the quickstart in a fresh clone, as somebody with an ordinary Pulumi installation: the program runs
 // under a language host, and what brings the cluster up is `pulumi` alone. Then em-infra works on the same state.
 func TestE2EPlainPulumi(t *testing.T) {
+	t.Parallel()
 	c := newClone(t)
 	c.shell("go install -trimpath ./cmd/em-infra")
 	c.shell("em-infra validate --stack k3s-dev")
