@@ -26,8 +26,9 @@ import (
 // workshop is the folder where the tool under test is built. It is removed after the tests.
 var workshop *labstack.Workshop
 
-// atOnce is how many tests run at once for each processor, unless -parallel says how many.
-const atOnce = 3
+// atOnce is how many tests run at once for each processor, unless -parallel says how many. With more of them, the control planes that only
+// wait take the time that the others need.
+const atOnce = 2
 
 func TestMain(m *testing.M) {
 	flag.Parse()

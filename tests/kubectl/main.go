@@ -1,5 +1,5 @@
 // Command kubectl is kubectl as it is, built from its module. It is a module of its own, since nothing else needs what
-// kubectl brings along.
+// kubectl brings along. Where both modules need another one, its version is that of the root's, so that it is compiled once.
 package main
 
 import (
