@@ -33,7 +33,7 @@ func newHostStorageOperation(name, short string, operate func(pve.StorageRun, co
 	return &cobra.Command{
 		Use:   name,
 		Short: short,
-		Long: fmt.Sprintf("%s. What is wanted is read from %s and its password from %s, %s says whether this stack has made it, and Proxmox VE is reached as %s, %s and %s say.",
+		Long: fmt.Sprintf("%s. The environment has its arguments: %s the wanted storage, %s its password, %s whether this stack has made it, and %s, %s and %s how Proxmox VE is reached.",
 			short, hostStorageVariable, pve.StoragePasswordVariable, formerOutput, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
 		Example: "  em-infra host storage " + name,
 		Args:    cobra.NoArgs,

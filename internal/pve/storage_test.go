@@ -102,7 +102,7 @@ func TestAStorageThatIsThereIsAdopted(t *testing.T) {
 	require.Len(t, e.writesToStorages(), 1)
 }
 
-// TestAPasswordReachesTheHost: the backup server lets nobody in without it, and no later call reads it.
+// TestAPasswordReachesTheHost: the backup server refuses a login without it, and no later call reads it.
 func TestAPasswordReachesTheHost(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)

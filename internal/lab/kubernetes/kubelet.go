@@ -211,8 +211,8 @@ func ready(node *corev1.Node) bool {
 	return true
 }
 
-// renewLease renews the kubelet's lease. As a kubelet's (component-helpers/apimachinery/lease/controller.go), it reads the lease only if
-// somebody else has written or deleted it.
+// renewLease renews the kubelet's lease. As a kubelet's (component-helpers/apimachinery/lease/controller.go), it reads the lease only
+// after another client has written or deleted it.
 func (k *kubelet) renewLease(ctx context.Context) error {
 	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	seconds, now := int32(k.beat.lease/time.Second), metav1.NewMicroTime(time.Now())

@@ -34,7 +34,10 @@ var startsWorker = []string{listEndpoint, vmEndpoint, cloneEndpoint, vmEndpoint 
 func anyCall(Call) bool { return true }
 
 // callFaults occur before a call is handled, or between its work and its response.
-var callFaults = []faultKind{
+var callFaults = slices.Concat(machineCallFaults, apiCallFaults)
+
+// machineCallFaults occur at calls about machines and their tasks.
+var machineCallFaults = []faultKind{
 	{
 		Kind: fault.Kind{
 			Name: "config-lock-timeout", About: "changing a VM's configuration waits for its lock in vain", Source: "F18",
@@ -69,6 +72,10 @@ var callFaults = []faultKind{
 		call:   func(c Call) bool { return c.Endpoint == taskStatusEndpoint },
 		answer: func(Call) error { return schema.BadParam("upid", "no such task") },
 	},
+}
+
+// apiCallFaults occur at calls of any kind, and at those about the host itself.
+var apiCallFaults = []faultKind{
 	{
 		Kind: fault.Kind{Name: "unauthorized", About: "the token is not valid any more (401)", Source: "F13"},
 		call: anyCall, wait: pace.LoginDelay,

@@ -103,7 +103,7 @@ func (p plugin) checkDeletion(names []string, params schema.Params) error {
 }
 
 // activate returns the error of a storage that the first host cannot use. The lab's site has every pool, export and share that is named, and
-// a backup server that lets nobody in without a password (pve-storage PBSPlugin.pm, activate_storage and scan_datastores).
+// a backup server that refuses a login without a password (pve-storage PBSPlugin.pm, activate_storage and scan_datastores).
 func activate(kind storage.Type, id string, params schema.Params) error {
 	if kind == storage.PBS && params.Get("password") == "" {
 		return fmt.Errorf("%s: error fetching datastores - 401 Unauthorized", id)
@@ -112,7 +112,7 @@ func activate(kind storage.Type, id string, params schema.Params) error {
 	return nil
 }
 
-// set writes the settings of a call into a definition, without the password, which goes into a file of its own that nobody reads back.
+// set writes the settings of a call into a definition, without the password, which Proxmox VE keeps in a file of its own and never returns.
 func set(d *storage.Definition, params schema.Params) {
 	if params.Has("content") {
 		d.Content = params.List("content")
