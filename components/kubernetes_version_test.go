@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
@@ -61,13 +61,12 @@ func TestTheToolUpgradesKubernetes(t *testing.T) {
 	t.Parallel()
 
 	tool := filepath.Join(t.TempDir(), "em-infra")
-	script := `#!/bin/sh
-echo "$* with $EM_INFRA_TALOSCONFIG"
+	script := `echo "$* with $EM_INFRA_TALOSCONFIG"
 [ "$3" = --to ] && [ "$4" = v1.36.2 ] && exit
 echo "--to: no version" >&2
 exit 3
 `
-	require.NoError(t, os.WriteFile(tool, []byte(script), 0o700)) //nolint:gosec // it is run
+	executabletest.Script(t, tool, script)
 	upgrade := components.KubernetesUpgrade{To: "v1.36.2", Talosconfig: []byte("credentials")}
 	upgrade.Nodes = clusterNodes()
 	var said lines
@@ -85,12 +84,11 @@ func TestAnInterruptEndsTheTool(t *testing.T) {
 	t.Parallel()
 
 	tool := filepath.Join(t.TempDir(), "em-infra")
-	script := `#!/bin/sh
-trap 'echo "the upgrade was interrupted: run up again" >&2; exit 1' INT
+	script := `trap 'echo "the upgrade was interrupted: run up again" >&2; exit 1' INT
 echo begun
 while :; do sleep 0.1; done
 `
-	require.NoError(t, os.WriteFile(tool, []byte(script), 0o700)) //nolint:gosec // it is run
+	executabletest.Script(t, tool, script)
 	ctx, interrupt := context.WithCancel(t.Context())
 	begun := writerFunc(func([]byte) { interrupt() })
 	err := components.ToolRun{Command: "cluster upgrade-kubernetes", Env: map[string]string{"EM_INFRA": tool}, Stdout: begun}.Do(ctx)

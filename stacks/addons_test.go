@@ -14,6 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
@@ -258,11 +259,10 @@ func TestSecretsComeFromTheToolOtherwise(t *testing.T) {
 	options := withAddons(t, "  truenas: {host: nas.example}\n")
 	options.Secrets = nil
 	write(t, filepath.Join(options.Inventory, secrets.File), "sealed")
-	answers := write(t, filepath.Join(t.TempDir(), "em-infra"), "#!/bin/sh\n[ \"$*\" = \"secrets reveal --inventory $WANTED\" ] && echo '{\"truenas.apiKey\": \"from the tool\"}'\n")
-	refuses := write(t, filepath.Join(t.TempDir(), "em-infra"), "#!/bin/sh\necho 'pin is not text: put it in quotes with `em-infra secrets edit`' >&2\necho 'exit status 3' >&2\nexit 1\n")
-	for _, tool := range []string{answers, refuses} {
-		require.NoError(t, os.Chmod(tool, 0o700))
-	}
+	tools := t.TempDir()
+	answers, refuses := filepath.Join(tools, "answers"), filepath.Join(tools, "refuses")
+	executabletest.Script(t, answers, `[ "$*" = "secrets reveal --inventory $WANTED" ] && echo '{"truenas.apiKey": "from the tool"}'`+"\n")
+	executabletest.Script(t, refuses, "echo 'pin is not text: put it in quotes with `em-infra secrets edit`' >&2\necho 'exit status 3' >&2\nexit 1\n")
 	t.Setenv("WANTED", options.Inventory)
 
 	t.Setenv("EM_INFRA", answers)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 	"github.com/em-infra/em-infra/stacks"
@@ -62,7 +63,7 @@ func TestTheToolCopiesASnapshotIntoTheBucket(t *testing.T) {
 			t.Parallel()
 			folder, here := t.TempDir(), t.TempDir()
 			tool := filepath.Join(folder, "em-infra")
-			require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho \"$@\" > "+folder+"/called\n"+test.tool+"\n"), 0o700))
+			executabletest.Script(t, tool, "echo \"$@\" > "+folder+"/called\n"+test.tool+"\n")
 			inv := &inventory.Inventory{Dir: folder}
 			inv.Cluster.Name = "k3s-dev"
 			require.NoError(t, inv.Cluster.Backups.Bucket.UnmarshalText([]byte("s3://backups")))

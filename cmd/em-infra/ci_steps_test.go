@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/internal/forge"
 	"github.com/em-infra/em-infra/internal/forge/forgetest"
 	"github.com/em-infra/em-infra/internal/pipeline"
@@ -30,8 +31,7 @@ func TestMain(m *testing.M) {
 
 // standIn is em-infra in a pipeline: it prints what a test has written for a command, with its exit code, and its ci commands are the
 // real ones.
-const standIn = `#!/bin/sh
-echo "$*" >> "$TEST_FOLDER/calls"
+const standIn = `echo "$*" >> "$TEST_FOLDER/calls"
 if [ "$1" = ci ]; then EM_INFRA_TEST_AS_TOOL=1 exec "$TEST_TOOL" "$@"; fi
 if [ "$1" = preview ] && [ "$6" = --gitlab-report ]; then echo '{"create":1,"update":0,"delete":0}' > "$7"; fi
 cat "$TEST_FOLDER/$1.out" 2>/dev/null
@@ -49,8 +49,7 @@ type job struct {
 func newJob(t *testing.T, kind forge.Kind) *job {
 	t.Helper()
 	j := &job{t: t, kind: kind, server: forgetest.New(t, kind, nil, nil), folder: t.TempDir()}
-	j.write("em-infra", standIn)
-	require.NoError(t, os.Chmod(filepath.Join(j.folder, "em-infra"), 0o700)) //nolint:gosec // it is run
+	executabletest.Script(t, filepath.Join(j.folder, "em-infra"), standIn)
 	j.write("event.json", `{"pull_request": {"number": `+strconv.Itoa(forgetest.Change)+`}}`)
 	return j
 }

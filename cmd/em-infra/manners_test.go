@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/operator"
 )
@@ -63,8 +64,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 // engineInMidWork prints the signals that it receives, and ends after the second.
-const engineInMidWork = `#!/bin/sh
-trap 'trap "echo twice; exit 2" INT; echo once' INT
+const engineInMidWork = `trap 'trap "echo twice; exit 2" INT; echo once' INT
 echo working
 while :; do sleep 0.02; done
 `
@@ -72,7 +72,7 @@ while :; do sleep 0.02; done
 // The test sends real signals to its own process, so it does not run beside others.
 func TestInterrupts(t *testing.T) {
 	cli := filepath.Join(t.TempDir(), "pulumi")
-	require.NoError(t, os.WriteFile(cli, []byte(engineInMidWork), 0o700)) //nolint:gosec // it is to be run
+	executabletest.Script(t, cli, engineInMidWork)
 	var output bytes.Buffer
 	ctx, stop := withInterrupts(t.Context(), &output)
 	defer stop()

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/executabletest"
 )
 
 // outcome is how a command ended.
@@ -35,7 +37,7 @@ func refusal(sentence string) outcome { return outcome{err: sentence + "\n", cod
 func project(t *testing.T) (root string) {
 	t.Helper()
 	bin := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "pulumi"), []byte("#!/bin/sh\nexit 1\n"), 0o700)) //nolint:gosec // it is to be executed
+	executabletest.Script(t, filepath.Join(bin, "pulumi"), "exit 1\n")
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	root = filepath.Join(t.TempDir(), "it's $HOME; here")
 	for path, text := range map[string]string{

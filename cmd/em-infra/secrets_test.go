@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 )
@@ -24,7 +25,7 @@ func owner(t *testing.T) (clear string, edit func(script string)) {
 	editor := filepath.Join(t.TempDir(), "editor")
 	t.Setenv("EDITOR", editor)
 	return clear, func(script string) {
-		require.NoError(t, os.WriteFile(editor, []byte("#!/bin/sh\n"+script+"\n"), 0o700)) //nolint:gosec // it is to be executed
+		executabletest.Script(t, editor, script+"\n")
 	}
 }
 

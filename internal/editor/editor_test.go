@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/editor"
+	"github.com/em-infra/em-infra/internal/executabletest"
 )
 
 // script returns an editor that is a script of the shell; $1 is the file.
 func script(t *testing.T, text string) editor.Editor {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "my editor")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	executabletest.Script(t, path, text+"\n")
 	return editor.Editor{Command: "'" + path + "'", Folder: t.TempDir()}
 }
 

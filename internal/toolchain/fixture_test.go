@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
@@ -148,8 +149,8 @@ func write(t *testing.T, path, text string) {
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "bin", "script")
-	write(t, path, "#!/bin/sh\n"+text)
-	require.NoError(t, os.Chmod(path, 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	executabletest.Script(t, path, text)
 	return path
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
@@ -85,7 +86,7 @@ func addOfficial(t *testing.T, plugin, entry string) {
 	require.NoError(t, err)
 	path := filepath.Join(entry, "bin", filepath.Base(plugin))
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, text, 0o700)) //nolint:gosec // it is to be executed
+	executabletest.Write(t, path, text)
 	sum := sha256.Sum256(text)
 	manifest, err := json.Marshal(map[string]any{"origin": toolchain.Official, "files": []map[string]any{
 		{"path": "bin/" + filepath.Base(plugin), "size": len(text), "modTime": time.Time{}, "sha256": hex.EncodeToString(sum[:])},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/executabletest"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -120,7 +121,7 @@ func startCLI(t *testing.T, seconds string) *exec.Cmd {
 	program, err := os.ReadFile(sleep)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "pulumi")
-	require.NoError(t, os.WriteFile(path, program, 0o700)) //nolint:gosec // it is to be run
+	executabletest.Write(t, path, program)
 	cli := exec.Command(path, seconds)
 	require.NoError(t, cli.Start())
 	return cli
