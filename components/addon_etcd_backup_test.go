@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
@@ -37,7 +38,7 @@ func TestTheCronJobOfSnapshots(t *testing.T) {
 	require.NoError(t, err)
 	inputs, err := recorder.Inputs(r.Named(t, tokenCronJob, "k3s-dev-addons-etcd-backup"))
 	require.NoError(t, err)
-	recorder.Golden(t, *update, "inputs/etcd-backup.json", inputs)
+	golden.Equal(t, "testdata/inputs/etcd-backup.json", inputs)
 
 	job := cronJob(t, everyAddon())
 	require.Equal(t, batchv1.ForbidConcurrent, job.Spec.ConcurrencyPolicy)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
@@ -117,7 +118,7 @@ func TestPlanOfEveryAddon(t *testing.T) {
 			lines = append(lines, line)
 		}
 	}
-	golden(t, "plan/addons.golden", strings.Join(lines, ""))
+	golden.Equal(t, "testdata/plan/addons.golden", strings.Join(lines, ""))
 }
 
 func TestPreviewOfAddonsRegistersWhatAnUpdateDoes(t *testing.T) {

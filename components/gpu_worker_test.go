@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
@@ -53,7 +54,7 @@ func TestPlanOfGPUWorkers(t *testing.T) {
 
 	r, err := run(t, false, discard(gpuCluster))
 	require.NoError(t, err)
-	recorder.Golden(t, *update, "plan/gpu-workers.golden", r.Plan())
+	golden.Equal(t, "testdata/plan/gpu-workers.golden", r.Plan())
 }
 
 func TestInputsOfGPUWorkersAreGolden(t *testing.T) {
@@ -69,7 +70,7 @@ func TestInputsOfGPUWorkersAreGolden(t *testing.T) {
 	} {
 		inputs, err := recorder.Inputs(r.Named(t, resource.token, resource.name))
 		require.NoError(t, err)
-		recorder.Golden(t, *update, "inputs/"+resource.name+".json", inputs)
+		golden.Equal(t, "testdata/inputs/"+resource.name+".json", inputs)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
@@ -28,7 +29,7 @@ func TestInputsOfTheNetworkOfAHostAreGolden(t *testing.T) {
 	inputs, err := recorder.Inputs(r.Named(t, tokenCommand, components.HostNetworkName("site", "vmhost")))
 	require.NoError(t, err)
 	require.NotContains(t, inputs, "made-up", "the token is a secret")
-	recorder.Golden(t, *update, "inputs/host-network.json", inputs)
+	golden.Equal(t, "testdata/inputs/host-network.json", inputs)
 	r.Named(t, tokenCommand, "site-pool-web")
 }
 
@@ -51,7 +52,7 @@ func TestInputsOfAStorageOfHostsAreGolden(t *testing.T) {
 	inputs, err := recorder.Inputs(storage)
 	require.NoError(t, err)
 	require.NotContains(t, inputs, "made-up", "token and password are secrets")
-	recorder.Golden(t, *update, "inputs/host-storage.json", inputs)
+	golden.Equal(t, "testdata/inputs/host-storage.json", inputs)
 	require.Len(t, storage.RegisterRPC.GetDependencies(), 1, "its server may be reached through the network of the host")
 }
 
@@ -70,7 +71,7 @@ func TestInputsOfAMappingAreGolden(t *testing.T) {
 	require.NoError(t, err)
 	inputs, err := recorder.Inputs(r.Named(t, "proxmoxve:Hardware/mapping/pci:Pci", components.HostMappingName("site", "gpu")))
 	require.NoError(t, err)
-	recorder.Golden(t, *update, "inputs/host-mapping.json", inputs)
+	golden.Equal(t, "testdata/inputs/host-mapping.json", inputs)
 }
 
 func TestHostsAreRefusedAllAtOnce(t *testing.T) {

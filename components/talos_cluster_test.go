@@ -1,26 +1,21 @@
 package components_test
 
 import (
-	"flag"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const (
 	tokenVM      = "proxmoxve:VM/virtualMachine:VirtualMachine"
@@ -34,7 +29,7 @@ func TestPlanOfOneControlPlaneAndOneWorker(t *testing.T) {
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	golden(t, "plan/one-and-one.golden", r.Plan())
+	golden.Equal(t, "testdata/plan/one-and-one.golden", r.Plan())
 }
 
 func TestPreviewRegistersWhatAnUpdateDoes(t *testing.T) {
@@ -335,20 +330,5 @@ func discard[T any](construct func(*pulumi.Context, pulumi.ResourceOption) (T, e
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		_, err := construct(ctx, providers)
 		return err
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-
-	path := filepath.Join("testdata", filepath.FromSlash(name))
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got), go test -update writes it anew:\n%s", path, diff)
 	}
 }

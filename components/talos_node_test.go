@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
@@ -61,7 +62,7 @@ func TestInputsOfNodesAreGolden(t *testing.T) {
 	} {
 		inputs, err := recorder.Inputs(r.Named(t, resource.token, resource.name))
 		require.NoError(t, err)
-		recorder.Golden(t, *update, "inputs/"+resource.name+".json", inputs)
+		golden.Equal(t, "testdata/inputs/"+resource.name+".json", inputs)
 	}
 }
 

@@ -2,7 +2,6 @@ package stacks_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -15,11 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/recorder"
 	"github.com/em-infra/em-infra/stacks"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // inventories are those with a golden plan, by their special feature; their texts are fixtures of the inventory's tests.
 var inventories = []string{
@@ -46,7 +44,7 @@ func TestPlansAreGolden(t *testing.T) {
 
 			r, err := runWith(t, fixture(name), reachable(nil))
 			require.NoError(t, err)
-			recorder.Golden(t, *update, "plan/"+name+".golden", r.Plan())
+			golden.Equal(t, "testdata/plan/"+name+".golden", r.Plan())
 		})
 	}
 }
@@ -65,7 +63,7 @@ func TestPlansOfTheSamplesAreGolden(t *testing.T) {
 			options.Inventory = filepath.Join("stacks", name)
 			r, err := runWith(t, options, reachable(nil))
 			require.NoError(t, err)
-			recorder.Golden(t, *update, "plan/stacks-"+name+".golden", r.Plan())
+			golden.Equal(t, "testdata/plan/stacks-"+name+".golden", r.Plan())
 		})
 	}
 }
@@ -128,7 +126,7 @@ func TestMachinesAreGolden(t *testing.T) {
 			require.NoError(t, err)
 			inputs, err := recorder.Inputs(r.Named(t, tokenVM, test.machine))
 			require.NoError(t, err)
-			recorder.Golden(t, *update, "machine/"+test.inventory+"/"+test.machine+".json", inputs)
+			golden.Equal(t, "testdata/machine/"+test.inventory+"/"+test.machine+".json", inputs)
 		})
 	}
 }

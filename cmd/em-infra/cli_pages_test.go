@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/golden"
 )
 
 // cliPages is the folder of the pages that are generated from the commands, one page each.
@@ -23,7 +25,7 @@ func TestCLIPagesAreCurrent(t *testing.T) {
 	withoutDate(root)
 	require.NoError(t, doc.GenMarkdownTree(root, generated))
 
-	if *update {
+	if golden.Update() {
 		require.NoError(t, os.RemoveAll(cliPages))
 		require.NoError(t, os.CopyFS(cliPages, os.DirFS(generated)))
 	}

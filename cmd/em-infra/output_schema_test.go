@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -25,12 +24,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/operator"
 )
-
-var update = flag.Bool("update", false, "write the schemas of --output json")
 
 // outputs are what --output json prints, by command.
 var outputs = map[string]reflect.Type{
@@ -76,14 +74,7 @@ func TestSchemasOfOutputsAreFresh(t *testing.T) {
 	for _, command := range commands {
 		require.Contains(t, outputs, command, "its type is documented nowhere")
 		text := schemaOf(t, command, comments)
-		file := filepath.Join("../..", schemaFile(command))
-		if *update {
-			writeFile(t, file, string(text))
-			require.NoError(t, os.Chmod(file, 0o644)) //nolint:gosec // it is read by everybody
-		}
-		have, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, string(text), string(have), "run go test ./cmd/em-infra -run TestSchemasOfOutputsAreFresh -update")
+		golden.Equal(t, filepath.Join("../..", schemaFile(command)), string(text))
 	}
 	files, err := filepath.Glob("../../schemas/output/*")
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
@@ -17,7 +18,7 @@ import (
 // lines that exist; and it comes soon and with bounded memory. The seeds are all fixtures.
 func FuzzParse(f *testing.F) {
 	for _, prefix := range []string{"valid", "invalid"} {
-		for _, dir := range fixtures(f, prefix) {
+		for _, dir := range golden.Folders(f, prefix) {
 			f.Add(seed(f, dir, inventory.ClusterFile), seed(f, dir, inventory.NodesFile))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
@@ -32,7 +33,7 @@ func reloaded(t testing.TB, inv *inventory.Inventory) *inventory.Inventory {
 // Every valid inventory stays what it is through load → print → load, and then nothing in it is a default any more.
 func TestPrintedInventoriesLoadTheSame(t *testing.T) {
 	t.Parallel()
-	for _, dir := range fixtures(t, "valid") {
+	for _, dir := range golden.Folders(t, "valid") {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			inv, err := inventory.Load(dir)

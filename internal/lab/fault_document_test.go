@@ -1,18 +1,13 @@
 package lab_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/lab"
 )
-
-var update = flag.Bool("update", false, "write what is generated anew")
 
 // TestFaultsAreDocumented compares the table in docs/testing.md with the catalogues.
 func TestFaultsAreDocumented(t *testing.T) {
@@ -27,15 +22,5 @@ func TestFaultsAreDocumented(t *testing.T) {
 	for _, kind := range lab.FaultKinds() {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", kind.Name, kind.About, strings.ReplaceAll(kind.Origin(), "docs/failures.md", "[failures.md](failures.md)"))
 	}
-	raw, err := os.ReadFile(document)
-	require.NoError(t, err)
-	before, rest, found := strings.Cut(string(raw), begin)
-	require.True(t, found, "the place of the table is lost")
-	listed, after, found := strings.Cut(rest, end)
-	require.True(t, found, "the end of the table is lost")
-	if *update {
-		require.NoError(t, os.WriteFile(document, []byte(before+begin+table.String()+end+after), 0o644)) //nolint:gosec // it is read by everybody
-		return
-	}
-	require.Equal(t, table.String(), listed, "run go test ./internal/lab -run TestFaultsAreDocumented -update")
+	golden.Section(t, document, begin, end, table.String())
 }

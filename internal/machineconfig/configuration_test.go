@@ -9,6 +9,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
@@ -64,7 +65,7 @@ func TestConfigurationsAreGoldenAndAcceptedByTalos(t *testing.T) {
 				warnings, err := merged.Validate(nocloud{})
 				require.NoError(t, err)
 				require.Empty(t, warnings)
-				golden(t, "configuration/"+role.name+"-"+contract+".yaml", withoutKeys(t, merged))
+				golden.Equal(t, "testdata/configuration/"+role.name+"-"+contract+".yaml", withoutKeys(t, merged))
 			})
 		}
 	}

@@ -1,17 +1,13 @@
 package machineconfig_test
 
 import (
-	"flag"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	document "github.com/siderolabs/talos/pkg/machinery/config/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
@@ -21,10 +17,9 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/network"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // nocloud is how Talos validates a configuration on the platform nocloud.
 type nocloud struct{}
@@ -95,7 +90,7 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 
 			patches, err := machineconfig.Patches(test.cluster, test.node)
 			require.NoError(t, err)
-			golden(t, test.name+".yaml", strings.Join(patches, "---\n"))
+			golden.Equal(t, "testdata/"+test.name+".yaml", strings.Join(patches, "---\n"))
 
 			merged := merge(t, test.cluster.Contract, test.node.ControlPlane, patches)
 			_, err = merged.Validate(nocloud{})
@@ -168,19 +163,4 @@ func (b *secretBundles) of(t *testing.T, contract *config.VersionContract) *secr
 		b.byContract[contract.String()] = bundle
 	}
 	return b.byContract[contract.String()]
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got), go test -update writes it anew:\n%s", path, diff)
-	}
 }

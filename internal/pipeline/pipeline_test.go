@@ -1,7 +1,6 @@
 package pipeline_test
 
 import (
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,10 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/em-infra/em-infra/internal/forge"
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/pipeline"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func of(kind forge.Kind) pipeline.Pipeline {
 	return pipeline.Pipeline{Forge: kind, Stack: "k3s-dev", Runner: "self-hosted", Branch: "main"}
@@ -32,14 +30,7 @@ func textOf(t *testing.T, kind forge.Kind) string {
 func TestPipelines(t *testing.T) {
 	t.Parallel()
 	for _, kind := range forge.Kinds {
-		golden := filepath.Join("testdata", string(kind)+".yml")
-		text := textOf(t, kind)
-		if *update {
-			require.NoError(t, os.WriteFile(golden, []byte(text), 0o600))
-		}
-		want, err := os.ReadFile(golden)
-		require.NoError(t, err)
-		require.Equal(t, string(want), text, kind)
+		golden.Equal(t, filepath.Join("testdata", string(kind)+".yml"), textOf(t, kind))
 	}
 }
 

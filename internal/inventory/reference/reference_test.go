@@ -2,7 +2,6 @@ package reference_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,10 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/inventory/reference"
 )
-
-var update = flag.Bool("update", false, "write the generated files")
 
 // root is the checkout, seen from this package's folder.
 const root = "../../.."
@@ -25,7 +23,7 @@ const root = "../../.."
 // The generated files are those that the types and their comments make today.
 func TestGeneratedFilesAreFresh(t *testing.T) {
 	t.Parallel()
-	if *update {
+	if golden.Update() {
 		require.NoError(t, reference.Write(root))
 	}
 	files, err := reference.Files()

@@ -3,7 +3,6 @@ package kubernetes_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -21,24 +20,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // golden compares with a file. Addresses of the test's own network are replaced by those of 192.168.20.0/24.
 func (s *site) golden(name, got string) {
 	s.t.Helper()
 	network := s.network.Addr().String()
 	got = strings.ReplaceAll(got, strings.TrimSuffix(network, "0"), "192.168.20.")
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(s.t, os.WriteFile(path, []byte(got), 0o600))
-	}
-	wanted, err := os.ReadFile(path)
-	require.NoError(s.t, err)
-	require.Equal(s.t, string(wanted), got)
+	golden.Equal(s.t, filepath.Join("testdata", name), got)
 }
 
 func listing(arguments map[string][]string) string {

@@ -2,7 +2,6 @@ package proxmox_test
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -11,10 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
-
-var update = flag.Bool("update", false, "write what is generated anew")
 
 // group has the provider's calls for one purpose.
 type group struct {
@@ -105,20 +103,5 @@ func TestWhatIsNotEmulatedIsDocumented(t *testing.T) {
 		end      = "<!-- end of what is generated -->\n"
 	)
 
-	raw, err := os.ReadFile(document)
-	require.NoError(t, err)
-
-	before, rest, found := strings.Cut(string(raw), begin)
-	require.True(t, found, "the place of the list is lost")
-
-	listed, after, found := strings.Cut(rest, end)
-	require.True(t, found, "the end of the list is lost")
-
-	expected := notEmulated(providerCalls(t), proxmox.Endpoints())
-	if *update {
-		require.NoError(t, os.WriteFile(document, []byte(before+begin+expected+end+after), 0o644)) //nolint:gosec // it is read by everybody
-		return
-	}
-
-	require.Equal(t, expected, listed, "run go test ./internal/lab/proxmox -run TestWhatIsNotEmulated -update")
+	golden.Section(t, document, begin, end, notEmulated(providerCalls(t), proxmox.Endpoints()))
 }

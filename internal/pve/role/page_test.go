@@ -1,18 +1,15 @@
 package role_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
-
-var update = flag.Bool("update", false, "write the table in docs/security.md")
 
 const (
 	page  = "../../../docs/security.md"
@@ -30,17 +27,7 @@ var paths = map[role.Scope]string{
 // TestTheTableOfPrivilegesIsCurrent: docs/security.md lists the privileges of the role, each with what it is for.
 func TestTheTableOfPrivilegesIsCurrent(t *testing.T) {
 	t.Parallel()
-	committed, err := os.ReadFile(page)
-	require.NoError(t, err)
-	before, rest, found := strings.Cut(string(committed), begin)
-	require.True(t, found, "%s has no place for the table", page)
-	_, after, found := strings.Cut(rest, end)
-	require.True(t, found, "the table in %s has no end", page)
-	made := before + begin + table(t) + end + after
-	if *update {
-		require.NoError(t, os.WriteFile(page, []byte(made), 0o644)) //nolint:gosec // a page of the documentation
-	}
-	require.Equal(t, made, string(committed), "make it anew: go test ./internal/pve/role -update")
+	golden.Section(t, page, begin, end, table(t))
 }
 
 func table(t *testing.T) string {

@@ -1,10 +1,7 @@
 package discovery_test
 
 import (
-	"flag"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,13 +12,12 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/discovery"
 )
-
-var update = flag.Bool("update", false, "write the files anew")
 
 // configured returns the machine configuration of a control plane that was made by the rules of a contract.
 func configured(t *testing.T, contract *config.VersionContract, changes ...func(*v1alpha1.Config)) []byte {
@@ -43,18 +39,6 @@ func configured(t *testing.T, contract *config.VersionContract, changes ...func(
 	text, err := made.Bytes()
 	require.NoError(t, err)
 	return text
-}
-
-// requireGolden compares a text with a file, which -update writes.
-func requireGolden(t *testing.T, name string, text []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(file, text, 0o600))
-	}
-	golden, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(golden), string(text))
 }
 
 const (
@@ -100,8 +84,8 @@ func TestDescribe(t *testing.T) {
 	require.NoError(t, cluster.Match(machines()))
 	files, err := cluster.Describe()
 	require.NoError(t, err)
-	requireGolden(t, "cluster.yaml", files.Cluster)
-	requireGolden(t, "nodes.yaml", files.Nodes)
+	golden.Equal(t, "testdata/cluster.yaml", string(files.Cluster))
+	golden.Equal(t, "testdata/nodes.yaml", string(files.Nodes))
 	_, err = inventory.Parse("testdata", files.Cluster, files.Nodes)
 	require.NoError(t, err, "a valid inventory")
 	require.Equal(t, []string{

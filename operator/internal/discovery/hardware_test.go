@@ -11,6 +11,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/ownership"
@@ -104,8 +105,8 @@ func TestHardwareIsDescribed(t *testing.T) {
 	require.NoError(t, cluster.Match(machines))
 	files, err := cluster.Describe()
 	require.NoError(t, err)
-	requireGolden(t, "equipped-cluster.yaml", files.Cluster)
-	requireGolden(t, "equipped-nodes.yaml", files.Nodes)
+	golden.Equal(t, "testdata/equipped-cluster.yaml", string(files.Cluster))
+	golden.Equal(t, "testdata/equipped-nodes.yaml", string(files.Nodes))
 	_, err = inventory.Parse("testdata", files.Cluster, files.Nodes)
 	require.NoError(t, err, "a valid inventory")
 	require.Equal(t, []string{

@@ -1,7 +1,6 @@
 package explain_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -10,10 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/operator/internal/explain"
 )
-
-var update = flag.Bool("update", false, "write docs/errors.md")
 
 const (
 	page     = "../../../docs/errors.md"
@@ -23,13 +21,7 @@ const (
 // TestErrorsPage: docs/errors.md contains every row with the explanation of one of its examples.
 func TestErrorsPage(t *testing.T) {
 	t.Parallel()
-	written := errorsPage()
-	if *update {
-		require.NoError(t, os.WriteFile(page, []byte(written), 0o644)) //nolint:gosec // a page of the documentation
-	}
-	there, err := os.ReadFile(page)
-	require.NoError(t, err)
-	require.Equal(t, string(there), written, "run go test ./operator/internal/explain -update")
+	golden.Equal(t, page, errorsPage())
 }
 
 func errorsPage() string {

@@ -3,11 +3,9 @@ package graph_test
 import (
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -17,10 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/operator/internal/graph"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func node(name string, role graph.Role, vmid int, health graph.Health) graph.Node {
 	return graph.Node{
@@ -70,14 +67,7 @@ func TestSVG(t *testing.T) {
 	for name, cluster := range clusters() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden := filepath.Join("testdata", name+".svg")
-			drawn := graph.SVG(cluster)
-			if *update {
-				require.NoError(t, os.WriteFile(golden, drawn, 0o644)) //nolint:gosec // a test's own data
-			}
-			expected, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(expected), string(drawn))
+			golden.Equal(t, filepath.Join("testdata", name+".svg"), string(graph.SVG(cluster)))
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package newproject_test
 
 import (
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,10 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/operator/internal/newproject"
 )
-
-var update = flag.Bool("update", false, "copy the files of this repository anew")
 
 // samples are the stacks of this repository.
 var samples = []string{"k3s-dev", "k8s-prod"}
@@ -34,13 +32,13 @@ func TestTheFilesAreCurrent(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(text), "encryptionsalt", "the secret of a stack that somebody works with")
 		texts[source] = string(text)
-		if *update {
+		if golden.Update() {
 			file := filepath.Join("files", strings.TrimPrefix(source, "."))
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755)) //nolint:gosec // a folder of sources
 			require.NoError(t, os.WriteFile(file, text, 0o644))        //nolint:gosec // a source
 		}
 	}
-	if *update {
+	if golden.Update() {
 		return // they are embedded when the test is built again
 	}
 	example, err := newproject.Example()

@@ -2,22 +2,19 @@ package newstack_test
 
 import (
 	"errors"
-	"flag"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/canonical"
 	"github.com/em-infra/em-infra/operator/internal/newstack"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 var connection = newstack.Connection{
 	Endpoint: "https://pve:8006", TokenVariable: "EM_INFRA_PROXMOX_TOKEN", TokenPath: "proxmox.apiToken",
@@ -100,7 +97,7 @@ func TestFilesAreGolden(t *testing.T) {
 			}
 			requireSound(t, inv, site.Found)
 			for path, text := range files {
-				golden(t, filepath.Join("testdata", test.name, filepath.Base(path)), string(text))
+				golden.Equal(t, filepath.Join("testdata", test.name, filepath.Base(path)), string(text))
 			}
 		})
 	}
@@ -116,17 +113,6 @@ func requireSound(t *testing.T, inv *inventory.Inventory, found preflight.Snapsh
 			require.NotEqual(t, preflight.Fail, check.Result, "%s: %s", check.Name, check.Sentence)
 		}
 	}
-}
-
-func golden(t *testing.T, file, text string) {
-	t.Helper()
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))  //nolint:gosec // a folder of sources
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o644)) //nolint:gosec // a source
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), text, "with -update it is written anew")
 }
 
 // TestWhatASiteCannotGive: each sentence ends with what to do.

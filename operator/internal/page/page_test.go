@@ -2,22 +2,19 @@ package page_test
 
 import (
 	"crypto/rand"
-	"flag"
 	"html"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/page"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // pages are the pages of the tests by name.
 func pages() map[string]page.Page {
@@ -34,15 +31,9 @@ func TestPages(t *testing.T) {
 	for name, of := range pages() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden := filepath.Join("testdata", name+".html")
 			written, err := of.HTML(nil)
 			require.NoError(t, err)
-			if *update {
-				require.NoError(t, os.WriteFile(golden, written, 0o644)) //nolint:gosec // a test's own data
-			}
-			expected, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(expected), string(written))
+			golden.Equal(t, filepath.Join("testdata", name+".html"), string(written))
 		})
 	}
 }

@@ -2,7 +2,6 @@ package recoverykit_test
 
 import (
 	"bytes"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -14,10 +13,9 @@ import (
 	"filippo.io/age"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/operator/internal/recoverykit"
 )
-
-var update = flag.Bool("update", false, "write the golden pages")
 
 var evening = time.Date(2026, 11, 20, 22, 15, 0, 0, time.UTC)
 
@@ -215,14 +213,6 @@ func TestPages(t *testing.T) {
 	most.Repository, most.Commit = "https://git.example/home/cluster.git", "544e8d6d5e2577a1b0e9f1a8e4c6a0e2d7b39c11"
 	most.SealedFor = []string{"age1mlctyyjug8tcnuefthugadpauuc3yv6j0udwhprcd5va02vu6amqp43328"}
 	for name, of := range map[string]recoverykit.Description{"least": least, "most": most} {
-		golden := filepath.Join("testdata", "page-"+name+".md")
-		text := recoverykit.PageOf(of)
-		if *update {
-			require.NoError(t, os.MkdirAll("testdata", 0o755))    //nolint:gosec // in the repository
-			require.NoError(t, os.WriteFile(golden, text, 0o644)) //nolint:gosec // in the repository
-		}
-		want, err := os.ReadFile(golden)
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(text))
+		golden.Equal(t, filepath.Join("testdata", "page-"+name+".md"), string(recoverykit.PageOf(of)))
 	}
 }
