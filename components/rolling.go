@@ -11,9 +11,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
 
 	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/machineupdate"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
-	"github.com/em-infra/em-infra/internal/risk"
 )
 
 // errInterrupted is the reason why a healthy node is not changed.
@@ -139,7 +139,7 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		if r.isNote(args) {
 			return nil
 		}
-		if err := risk.CheckPlugged(args.OldInputs, args.NewInputs); err != nil {
+		if err := machineupdate.CheckPlugged(args.OldInputs, args.NewInputs); err != nil {
 			return fmt.Errorf("%s: %w", node.Name, err)
 		}
 		lane, err := r.lane()
@@ -157,8 +157,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		change := rolling.Change{
 			Node:          node,
 			Configuration: appliedConfiguration(args.NewInputs),
-			Reboots:       args.Type == token.VirtualMachine && risk.Reboots(args.OldInputs, args.NewInputs),
-			SwitchesOn:    args.Type == token.VirtualMachine && risk.SwitchesOn(args.OldInputs, args.NewInputs),
+			Reboots:       args.Type == token.VirtualMachine && machineupdate.Reboots(args.OldInputs, args.NewInputs),
+			SwitchesOn:    args.Type == token.VirtualMachine && machineupdate.SwitchesOn(args.OldInputs.Mappable(), args.NewInputs.Mappable()),
 		}
 		mayMiss := change.SwitchesOn && change.Reboots
 		if mayMiss {
@@ -200,7 +200,7 @@ func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) err
 // another node is down.
 func (r *rollout) isNote(args *pulumi.ResourceHookArgs) bool {
 	if args.Type == token.VirtualMachine {
-		return risk.IsNote(args.OldInputs, args.NewInputs)
+		return machineupdate.IsNote(args.OldInputs, args.NewInputs)
 	}
 	return !isRecreated(args) && changeNothingAtOnce(appliedConfiguration(args.OldInputs), appliedConfiguration(args.NewInputs), r.kubernetes)
 }

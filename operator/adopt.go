@@ -9,9 +9,9 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
-	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/backup"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 )
 
 // AdoptOptions are the options of [Operator.Adopt].

@@ -15,8 +15,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
-	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/span"
 )
 

@@ -4,13 +4,13 @@ import (
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/retention"
-	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/backup"
 	"github.com/em-infra/em-infra/operator/internal/cause"
 	"github.com/em-infra/em-infra/operator/internal/explain"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/operator/internal/rehearsal"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 

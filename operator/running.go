@@ -5,8 +5,8 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/internal/versions"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 )
 
 // running is what the nodes run, as far as they answered.

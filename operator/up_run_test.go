@@ -13,8 +13,8 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/operator"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/span"
 )
 

@@ -35,6 +35,12 @@ func Text(properties map[string]any, path string) string {
 	return value
 }
 
+// List returns the value of a property of type list; empty for another type.
+func List(properties map[string]any, path string) []any {
+	value, _ := At(properties, path).([]any)
+	return value
+}
+
 // Int returns the value of a property of type number as an integer. isNumber is false for another type.
 func Int(properties map[string]any, path string) (value int, isNumber bool) {
 	number, isNumber := At(properties, path).(float64)

@@ -1,9 +1,7 @@
 package review_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,12 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/operator/internal/review"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const up = "em-infra up --stack k3s-dev --plan 0123456789abcdef"
 
@@ -57,14 +54,7 @@ func TestComment(t *testing.T) {
 		"refused": refusedPlan,
 		"nothing": {Stack: "k3s-dev", Up: up, Hide: asItIs, Counts: map[apitype.OpType]int{apitype.OpSame: 25}},
 	} {
-		golden := filepath.Join("testdata", name+".md")
-		comment := test.Comment(review.Limit)
-		if *update {
-			require.NoError(t, os.WriteFile(golden, []byte(comment), 0o600))
-		}
-		want, err := os.ReadFile(golden)
-		require.NoError(t, err)
-		require.Equal(t, string(want), comment, name)
+		golden.Equal(t, filepath.Join("testdata", name+".md"), test.Comment(review.Limit))
 	}
 }
 

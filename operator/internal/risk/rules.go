@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/machineupdate"
 )
 
 // Ranks are the order of findings.
@@ -108,38 +109,12 @@ func nodeCreated(s plan.Step, t topology) *Finding {
 func nodeChanged(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
 	f := &Finding{Kind: Change, Subject: n.name, rank: rankOf(n)}
-	grows := false
-	for _, path := range s.Changed {
-		if computed.MatchString(path) {
-			continue
-		}
-		p := propertyOf(path, s)
-		words := p.difference(path, s)
-		if p.moves {
-			f.Means = append(f.Means, "it moves there as it runs")
-		}
-		grows = grows || p.shrinks
-		if why := p.impossible(path, s); why != "" {
-			f.Kind, f.Means = Impossible, nil
-			words += " " + why
-			if undo := p.undo(path, s); !slices.Contains(f.Undo, undo) {
-				f.Undo = append(f.Undo, undo)
-			}
-		}
-		f.Kind = max(f.Kind, min(p.effect, Reboot))
-		if !slices.Contains(f.What, words) {
-			f.What = append(f.What, words)
-		}
-	}
-	if s.Failed && len(f.What) == 0 {
-		f.What = append(f.What, "its creation or its last change failed half way: it is tried again")
-	}
-	if f.Kind == Change && grows {
-		f.Means = append(f.Means, "Talos uses the room from the node's next boot on: `em-infra reboot "+n.name+"` brings it about")
-	}
+	grows := f.addChanges(s, machineupdate.OfVirtualMachine)
 	switch {
+	case f.Kind == Change && grows:
+		f.Means = append(f.Means, "Talos uses the room from the node's next boot on: `em-infra reboot "+n.name+"` brings it about")
 	case f.Kind != Reboot:
-	case switchesOn(s.Old, s.New):
+	case machineupdate.SwitchesOn(s.Old, s.New):
 		f.Means = append(f.Means, fmt.Sprintf("it is off: it starts, and reboots once more when it has booted, about %d min", 2*rebootMinutes))
 	default:
 		f.Means = append(f.Means, rebootMeans(n, t))
@@ -186,7 +161,7 @@ func nodeDeleted(s plan.Step, t topology) *Finding {
 
 // goes adds what is lost with a machine.
 func (f *Finding) goes(n *node, s plan.Step, t topology, flag string) {
-	if data := len(list(s.Old, "disks")) - 1; data > 0 {
+	if data := len(propertymap.List(s.Old, "disks")) - 1; data > 0 {
 		f.Means = append(f.Means, fmt.Sprintf("what is on its data disks (%d) is lost", data))
 	}
 	if !n.controlPlane {
@@ -215,10 +190,4 @@ func (f *Finding) leavesEtcd(n *node, t topology, flag string) {
 	default:
 		f.Means = append(f.Means, fmt.Sprintf("drained, and its member leaves etcd first; control planes that stay: %d", others))
 	}
-}
-
-// list returns a property of type list.
-func list(properties map[string]any, path string) []any {
-	value, _ := propertymap.At(properties, path).([]any)
-	return value
 }

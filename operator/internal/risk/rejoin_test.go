@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine/token"
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 )
 
 // gone returns the events of a node whose machine was deleted on the host: the component is there, and the configuration.

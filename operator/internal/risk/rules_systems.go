@@ -3,7 +3,6 @@ package risk
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/machineupdate"
 )
 
 // isSystem reports whether a step is that of a machine or a container that is no node of a cluster.
@@ -94,79 +94,19 @@ func firstAddress(inputs map[string]any) string {
 	return ""
 }
 
-// systemChanged says what a change does: a virtual machine is stopped and started for most of its hardware, and a container for its size, its
-// network and its system.
+// systemChanged reports what a change does: a virtual machine is stopped and started for most of its hardware, and a container for its
+// size, its network and its system.
 func systemChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: Change, Subject: systemName(s), rank: rankRest}
-	of := propertyOf
+	of := machineupdate.OfVirtualMachine
 	if s.URN.Type() == token.Container {
-		of = propertyOfContainer
+		of = machineupdate.OfContainer
 	}
-	for _, path := range s.Changed {
-		if computed.MatchString(path) {
-			continue
-		}
-		p := of(path, s)
-		words := p.difference(path, s)
-		if p.moves {
-			f.Means = append(f.Means, "it moves there as it runs")
-		}
-		if why := p.impossible(path, s); why != "" {
-			f.Kind, f.Means, words = Impossible, nil, words+" "+why
-			f.Undo = append(f.Undo, p.undo(path, s))
-		}
-		f.Kind = max(f.Kind, min(p.effect, Reboot))
-		f.say(words)
-	}
-	if s.Failed && len(f.What) == 0 {
-		f.What = append(f.What, "its creation or its last change failed half way: it is tried again")
-	}
+	f.addChanges(s, of)
 	if f.Kind == Reboot {
 		f.Means = append(f.Means, fmt.Sprintf("it is away while it reboots, about %d min", rebootMinutes))
 	}
 	return f
-}
-
-// say adds words unless they are there.
-func (f *Finding) say(words string) {
-	for _, there := range f.What {
-		if there == words {
-			return
-		}
-	}
-	f.What = append(f.What, words)
-}
-
-// containerProperties are the effects of a change of each property in the provider (bpg/terraform-provider-proxmox v0.73.0,
-// proxmoxtf/resource/container/container.go, containerUpdate: rebootRequired). The first match counts; a property without a row reboots.
-var containerProperties = []property{
-	{path: regexp.MustCompile(`^memory\.dedicated$`), label: "memory", unit: "MiB", key: "memoryMiB", effect: Reboot},
-	{path: regexp.MustCompile(`^memory\.swap$`), label: "swap", unit: "MiB", key: "swapMiB", effect: Reboot},
-	{path: regexp.MustCompile(`^cpu\.cores$`), label: "cores", key: "cores", effect: Reboot},
-	{path: regexp.MustCompile(`^cpu`), label: "CPU", effect: Reboot},
-	{path: regexp.MustCompile(`^initialization\.hostname$`), label: "name", key: "name", effect: Reboot},
-	{path: regexp.MustCompile(`^initialization\.dns`), label: "DNS", key: "nameservers", effect: Reboot},
-	{path: regexp.MustCompile(`^initialization\.ipConfigs\[\d+\]\.ipv[46]\.address$`), label: "address", key: "address", effect: Reboot},
-	{path: regexp.MustCompile(`^initialization\.ipConfigs\[\d+\]\.ipv[46]\.gateway$`), label: "gateway", key: "gateway", effect: Reboot},
-	{path: regexp.MustCompile(`^(initialization|networkInterfaces)`), label: "network cards", effect: Reboot},
-	{path: regexp.MustCompile(`^operatingSystem\.type$`), label: "type of its system", key: "osType", effect: Reboot},
-	{path: regexp.MustCompile(`^features`), label: "nesting, from its next start on", key: "nesting", effect: Change},
-	{path: regexp.MustCompile(`^tags`), label: "tags", effect: Change},
-	{path: regexp.MustCompile(`^description$`), label: "description", effect: Change},
-	{path: regexp.MustCompile(`^started$`), label: "switched on", effect: Change},
-	{path: regexp.MustCompile(`^startOnBoot$`), label: "start at boot", effect: Change},
-	{path: regexp.MustCompile(`^startup`), label: "startup order", effect: Change},
-	{path: regexp.MustCompile(`^protection$`), label: "protection", effect: Change},
-	{path: regexp.MustCompile(`^timeout\w*$`), label: "how the provider waits and stops", effect: Change},
-}
-
-func propertyOfContainer(path string, _ plan.Step) property {
-	for _, p := range containerProperties {
-		if p.path.MatchString(path) {
-			return p
-		}
-	}
-	return property{label: path, effect: Reboot}
 }
 
 // replacing are the properties of a system whose change replaces it, by their keys in the inventory.

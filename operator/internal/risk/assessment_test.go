@@ -12,7 +12,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/engine/token"
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 )
 
 // row is a rule of the table with what it says.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine/token"
-	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/internal/versions"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 )
 
 func version(t *testing.T, text string) versions.Version {

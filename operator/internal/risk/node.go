@@ -48,7 +48,7 @@ func (n node) otherFacts() []otherFact {
 func factOf(inputs map[string]any, key string) string {
 	if key == "address" {
 		var texts []string
-		for _, address := range list(inputs, "addresses") {
+		for _, address := range propertymap.List(inputs, "addresses") {
 			texts = append(texts, fmt.Sprint(address))
 		}
 		return strings.Join(texts, ", ")

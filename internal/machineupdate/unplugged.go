@@ -1,4 +1,4 @@
-package risk
+package machineupdate
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
-// wasUnplugged is why a disk that somebody unplugged is not put back by an update.
+// wasUnplugged is why a disk that was unplugged is not put back by an update.
 const wasUnplugged = "was unplugged by hand: the provider would put an empty one in its place"
 
-// CheckPlugged returns an error for an update of a machine of which somebody unplugged a disk, with what to do.
+// CheckPlugged returns an error for an update of a machine of which a disk was unplugged by hand, with what to do.
 func CheckPlugged(before, after resource.PropertyMap) error {
 	was, wanted := before.Mappable(), after.Mappable()
-	for i := range list(wanted, "disks") {
+	for i := range propertymap.List(wanted, "disks") {
 		disk := fmt.Sprintf("disks[%d]", i)
 		if isUnplugged(disk, was, wanted) {
 			slot := propertymap.Text(wanted, disk+".interface")

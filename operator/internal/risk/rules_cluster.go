@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
@@ -43,7 +44,7 @@ func isoOfTemplate(s plan.Step, _ topology) bool {
 
 func isoEnsured(s plan.Step, _ topology) *Finding {
 	volume := "Talos ISO"
-	if triggers := list(s.New, "triggers"); len(triggers) > 0 {
+	if triggers := propertymap.List(s.New, "triggers"); len(triggers) > 0 {
 		volume = fmt.Sprint(triggers[len(triggers)-1])
 	}
 	return &Finding{Kind: Create, Subject: s.URN.Name(), What: []string{volume + ", unless the host has it"}, rank: rankRest}
