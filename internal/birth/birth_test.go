@@ -125,5 +125,5 @@ func TestMachinesInAState(t *testing.T) {
 	first := birth.Standing{Machine: controlPlane("k3s-dev-control-1", 101, "192.168.20.99"), Unrecorded: true}
 	first.Addresses = append(first.Addresses, "fd00:20::99")
 	require.Equal(t, []birth.Standing{first, {Machine: worker("k3s-dev-worker-1", 102, "192.168.20.21"), Born: "worker-1", Member: true}}, birth.InState(deployment),
-		"what a machine was born with counts, not what somebody made of it; one of an earlier version is known by its drive")
+		"the facts of birth count, not later changes by hand; a machine of an earlier version is identified by its cloud-init drive")
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// RefusedError lists changes that a run cannot make; it is returned before anything is changed.
+// RefusedError lists the changes that a run cannot make. It is returned before anything is changed.
 type RefusedError struct {
-	// Problems are the refused changes, one sentence each, which ends with what to do instead.
+	// Problems has one sentence for each refused change. The sentence ends with what to do instead.
 	Problems []string
 }
 
@@ -16,8 +16,8 @@ func (e *RefusedError) Error() string {
 	return strings.Join(e.Problems, "\n") + "; nothing was touched"
 }
 
-// CheckCluster refuses changes of facts of a cluster that cannot change. It accepts a fact that is missing in the state, since
-// older versions did not record it. The error is a [RefusedError] with a sentence for each fact.
+// CheckCluster refuses a change of a fact that cannot change for an existing cluster. It accepts a fact that is missing in the
+// state, since older versions did not record it. The error is a [RefusedError] with a sentence for each fact.
 func CheckCluster(before, wanted Facts) error {
 	var problems []string
 	for _, fact := range []struct{ name, before, wanted, why string }{
@@ -40,8 +40,8 @@ func CheckCluster(before, wanted Facts) error {
 	return refusal(problems)
 }
 
-// CheckPlain refuses machines that a run of the engine alone would break: a machine with the VMID or an address of another
-// machine would be created while that one still exists.
+// CheckPlain refuses machines that a run of the engine alone would break. Such a run would create a machine with the VMID or an
+// address of another machine while the other machine still exists.
 func CheckPlain(before, wanted Facts) error {
 	var problems []string
 	for _, m := range wanted.Machines {

@@ -10,19 +10,19 @@ type Facts struct {
 	PodSubnets, ServiceSubnets []string
 	// CNI is the network plugin.
 	CNI string
-	// Machines of the cluster. Empty for a state of a version that did not record them.
+	// Machines are the machines of the cluster. Empty for a state of a version that did not record them.
 	Machines []Machine
 }
 
-// Machine are the facts that identify a machine. A change of any of them means another machine.
+// Machine contains the facts that identify a machine. If one of them differs, it is another machine.
 type Machine struct {
 	// Name is unique in the stack.
 	Name string
-	// ControlPlane is whether it runs etcd and the Kubernetes control plane.
+	// ControlPlane is true if the machine runs etcd and the Kubernetes control plane.
 	ControlPlane bool
-	// VMID is its number in Proxmox VE.
+	// VMID is the number of the machine in Proxmox VE.
 	VMID int
-	// Addresses without the length of their subnets.
+	// Addresses are the machine's addresses, without prefix lengths.
 	Addresses []string
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// Rename gives a node another name in a state, with all its resources; the inputs of its membership stay, so that its deletion
-// removes the node under its former name. An alias would not work for a replacement: the engine looks up by the new name what
-// is replaced with a machine, finds nothing under the former one, and deletes the membership last, when the new machine has its
-// address (pulumi pkg/v3 v3.254.0, step_generator.go, findResourcesReplacedWith).
+// Rename gives a node and all its resources another name in a state. It does not change the inputs of the node's membership, so
+// that the deletion of the membership removes the node under its former name. An alias does not work for a replacement. The engine
+// looks up by the new name which resources are replaced with a machine, and finds none under the former name. It then deletes the
+// membership last, when the new machine has its address (pulumi pkg/v3 v3.254.0, step_generator.go, findResourcesReplacedWith).
 func Rename(deployment *apitype.DeploymentV3, former, name string) {
 	renamed := map[resource.URN]resource.URN{}
 	for _, r := range deployment.Resources {
@@ -38,7 +38,7 @@ func Rename(deployment *apitype.DeploymentV3, former, name string) {
 	}
 }
 
-// renameIn replaces URNs in a resource, its own and all that it refers to.
+// renameIn replaces a resource's own URN and all URNs that it refers to.
 func renameIn(r *apitype.ResourceV3, to func(resource.URN) resource.URN) {
 	all := func(urns []resource.URN) []resource.URN {
 		urns = slices.Clone(urns)

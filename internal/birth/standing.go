@@ -16,18 +16,18 @@ import (
 // Standing is a machine in a state.
 type Standing struct {
 	Machine
-	// Born is the name that it was made with, which its node has; empty for a state that does not contain it.
+	// Born is the name that the machine was created with, which is the name of its node. Empty if the state does not contain it.
 	Born string
-	// Member is whether it has joined the cluster.
+	// Member is true if the machine has joined the cluster.
 	Member bool
-	// Unrecorded is true if the state does not contain its facts of birth: an earlier version wrote it, and the engine would
-	// rename it in place.
+	// Unrecorded is true if the state does not contain the machine's facts of birth. An earlier version wrote that state, and the
+	// engine would rename the machine in place.
 	Unrecorded bool
 }
 
 const suffixMembership = "-membership"
 
-// InState returns the machines of the nodes in a state, in its order, with the state's names.
+// InState returns the machines of the nodes in a state, in the order of the state and under their names there.
 func InState(deployment apitype.DeploymentV3) []Standing {
 	parents, names := map[resource.URN]*apitype.ResourceV3{}, map[string]bool{}
 	for node := range state.Every(deployment, token.TalosNode) {
@@ -72,9 +72,9 @@ func seeded(inputs map[string]any) []string {
 	return addresses
 }
 
-// FormerNames finds the machines whose name in the state differs from the wanted one: those with the VMID or an address of a
-// machine whose name is no longer wanted. The error lists the machines that cannot be changed in one run, and what to do; it
-// ends as a refusal does.
+// FormerNames returns the former name of each renamed machine, by its wanted name. A machine is renamed if it has the VMID or an
+// address of a machine in the state whose name is no longer wanted. The error is a [RefusedError] that lists the machines that
+// cannot be changed in one run, and what to do.
 func FormerNames(standing []Standing, wanted []Machine) (map[string]string, error) {
 	former, problems := map[string]string{}, []string(nil)
 	for _, m := range wanted {
@@ -87,7 +87,7 @@ func FormerNames(standing []Standing, wanted []Machine) (map[string]string, erro
 			if has == "" || other.Name == m.Name {
 				continue
 			}
-			if problem := renamed(m, other, has, stands || isWanted(wanted, other.Name) || former[m.Name] != ""); problem != "" {
+			if problem := cannotRename(m, other, has, stands || isWanted(wanted, other.Name) || former[m.Name] != ""); problem != "" {
 				problems = append(problems, problem)
 				continue
 			}
@@ -97,14 +97,14 @@ func FormerNames(standing []Standing, wanted []Machine) (map[string]string, erro
 	return former, refusal(problems)
 }
 
-// renamed returns why a machine cannot be the machine of another name whose VMID or address it has; empty if it can.
-func renamed(m Machine, other Standing, has string, stays bool) string {
+// cannotRename returns why m cannot be other under a new name, although it has the VMID or address of other; empty if it can.
+func cannotRename(m Machine, other Standing, has string, stays bool) string {
 	switch {
 	case stays:
 		return fmt.Sprintf("%s would get the %s of %s before that machine is gone: change or remove %s first, run up, then change %s",
 			m.Name, has, other.Name, other.Name, m.Name)
 	case other.Unrecorded:
-		return fmt.Sprintf("%s has the %s of %s, of which the state does not tell yet what it was born with: give it the name %s again, run up, then rename it",
+		return fmt.Sprintf("%s has the %s of %s, whose facts of birth are not in the state yet: give it the name %s again, run up, then rename it",
 			m.Name, has, other.Name, other.Name)
 	default:
 		return ""
@@ -123,7 +123,7 @@ func isWanted(wanted []Machine, name string) bool {
 	return slices.ContainsFunc(wanted, func(m Machine) bool { return m.Name == name })
 }
 
-// differences returns the differences that make wanted another machine, in words.
+// differences returns, in words, the differences because of which wanted is another machine.
 func (m Machine) differences(wanted Machine) []string {
 	var words []string
 	if m.ControlPlane != wanted.ControlPlane {
@@ -138,7 +138,7 @@ func (m Machine) differences(wanted Machine) []string {
 	return words
 }
 
-// has names the fact that both machines have and only one can have; empty if there is none.
+// has returns, in words, the VMID or the address that both machines have; empty if they share neither.
 func (m Machine) has(other Machine) string {
 	if m.VMID == other.VMID {
 		return fmt.Sprintf("VMID %d", m.VMID)
