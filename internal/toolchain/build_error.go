@@ -29,7 +29,7 @@ func (e *BuildError) Error() string {
 // shownLines is how many lines of go's output an error shows.
 const shownLines = 12
 
-// explainBuild turns the error of a failed build into one that its user can act on.
+// explainBuild turns the error of a failed build into an error that tells the user what to do.
 func (in *installer) explainBuild(ctx context.Context, g goCommand, w *wanted, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("build %s: %w", w.name, context.Cause(ctx))
@@ -52,11 +52,12 @@ func (in *installer) explainBuild(ctx context.Context, g goCommand, w *wanted, e
 	}
 }
 
-// versioned finds the module in go's messages on a module that it cannot get: "go: example.org/a@v1.2.3: reading ...",
+// versioned matches the module in go's messages about a module that it cannot download: "go: example.org/a@v1.2.3: reading ...",
 // "example.org/a@v1.2.3: Get ...".
 var versioned = regexp.MustCompile(`([\w.\-/~]+\.[\w.\-/~]+@v[\w.\-+]+): `)
 
-// diagnose names the cause from the go command's message (cmd/go/internal/modfetch, modload and web).
+// diagnose returns the cause of a failed build and what to do, from the go command's messages (cmd/go/internal/modfetch, modload
+// and web).
 func diagnose(output, module string, err error) string {
 	has := func(texts ...string) bool {
 		for _, text := range texts {
@@ -88,7 +89,7 @@ func diagnose(output, module string, err error) string {
 	}
 }
 
-// lost names the module that could not be downloaded, if go names it.
+// lost returns the module that could not be downloaded, if go names it.
 func lost(output string) string {
 	if match := versioned.FindStringSubmatch(output); match != nil {
 		return "module " + match[1]

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// pulumiSDK is the module that the program and the engine share.
+// pulumiSDK is the module that the program and the engine both use.
 const pulumiSDK = "github.com/pulumi/pulumi/sdk/v3"
 
 // spec describes a tool and how to get it.
@@ -14,46 +14,46 @@ type spec struct {
 	name string
 	kind Kind
 
-	// sdk is the Go SDK whose version in the root go.mod is the version of the tool. The lab's tools have none: their version is
-	// upstream's.
+	// sdk is the Go SDK whose version in the root go.mod is the version of the tool. Empty for the lab's tools: they have the
+	// version of upstream.
 	sdk string
-	// server is where `pulumi plugin install` downloads the official plugin, unless it is among Pulumi's own releases. The SDKs
-	// name it in their pulumi-plugin.json.
+	// server is the server from which `pulumi plugin install` downloads the official plugin. Empty if the plugin is among Pulumi's
+	// own releases. The SDKs name their server in pulumi-plugin.json.
 	server string
 
-	// onRequest excludes the tool from those that are installed without being named.
+	// onRequest is true for a tool that is installed only if Options.Names includes it.
 	onRequest bool
 
 	// module is the folder in the checkout whose go.mod the build uses; main is the package that it builds.
 	module string
 	main   string
-	// modFile is the file in module that the build uses in place of go.mod, with the checksums beside it (go help build, -modfile).
-	// Empty for go.mod.
+	// modFile is the file in module that the build uses instead of go.mod. Its checksums are in the file beside it (go help build,
+	// -modfile). Empty for go.mod.
 	modFile string
-	// sources are the files and folders under module that the build reads, without tests.
+	// sources are the files and folders under module that the build reads. Tests in them are ignored.
 	sources []string
-	// versionVar is the variable that the linker sets to the version; versionPrefix precedes the number.
+	// versionVar is the variable that the linker sets to the version. versionPrefix precedes the number.
 	versionVar    string
 	versionPrefix string
 	// upstream is the Go module with the code. Empty for a stand-in, whose code is our own.
 	upstream string
 
-	// cold is how long the first build takes on two cores; the sizes are its disk space, each in addition to the tools before it
-	// in the catalogue.
+	// cold is the time of the first build on two cores. The sizes are the disk space of that build. Both are in addition to the
+	// earlier tools in the catalogue.
 	cold                         time.Duration
 	moduleCache, buildCache, bin int64
 }
 
-// controlPlane is the tool that every lab has. The same of another minor release of Kubernetes has its number behind a hyphen.
+// controlPlane is the control plane that every lab has. For another minor release of Kubernetes, a hyphen and its number follow.
 const controlPlane = "controlplane"
 
 const mebibyte = 1 << 20
 
-// catalogue returns the tools in the order of their installation. The CLI is first: it installs official plugins.
+// catalogue returns the tools in the order of their installation. The CLI is first, because it installs official plugins.
 //
-// Times: measured with empty Go caches on 2 cores and 24 GiB with Go 1.26.8; those of the lab's tools are the CPU time of a
-// build on top of the others, halved. Sizes: of the downloaded and unpacked modules, of the compiled packages (go list -export
-// -deps) and of the stripped binary, on linux/amd64.
+// The times were measured with empty Go caches on 2 cores and 24 GiB with Go 1.26.8. The times of the lab's tools are half the CPU
+// time of a build after all others. The sizes are those of the downloaded and unpacked modules, of the compiled packages (go list
+// -export -deps) and of the stripped binary, on linux/amd64.
 func catalogue() []spec {
 	return []spec{
 		{
@@ -130,8 +130,8 @@ func catalogue() []spec {
 	}
 }
 
-// OnRequest returns the names of the tools that are installed only by their names: the control planes of other minor releases of
-// Kubernetes than that of every lab.
+// OnRequest returns the tools that are installed only if they are named: the control planes of other minor releases of Kubernetes
+// than that of every lab.
 func OnRequest() []string {
 	var names []string
 	for _, s := range catalogue() {
@@ -142,8 +142,8 @@ func OnRequest() []string {
 	return names
 }
 
-// ControlPlane returns the name of the tool with the control plane of a minor release of Kubernetes, such as 1.36, that is installed
-// on request. An error names those that there are.
+// ControlPlane returns the name of the tool with the control plane of a minor release of Kubernetes, such as 1.36. Such tools are
+// installed on request. The error lists the available releases.
 func ControlPlane(minor string) (string, error) {
 	var known []string
 	for _, name := range OnRequest() {
@@ -156,7 +156,7 @@ func ControlPlane(minor string) (string, error) {
 	return "", fmt.Errorf("the control plane of Kubernetes %q cannot be built: choose %s", minor, strings.Join(known, ", "))
 }
 
-// origin returns the origin of a tool that is not the official one.
+// origin returns the origin of a tool that is not official.
 func (s spec) origin() Origin {
 	if s.upstream == "" {
 		return StandIn

@@ -35,7 +35,7 @@ func required(t *testing.T, path, module string) string {
 	return ""
 }
 
-// TestVersionsThatMoveTogether holds the go.mod files against each other.
+// TestVersionsThatMoveTogether compares the versions in the go.mod files.
 func TestVersionsThatMoveTogether(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, required(t, "go.mod", "github.com/pulumi/pulumi/sdk/v3"),
@@ -62,7 +62,7 @@ func TestVersionsThatMoveTogether(t *testing.T) {
 	}
 }
 
-// TestPartsOfKubernetesMoveTogether: k8s.io/kubernetes v1.N.P is made of k8s.io/* v0.N.P, all by replacement.
+// TestPartsOfKubernetesMoveTogether: k8s.io/kubernetes v1.N.P consists of k8s.io/* v0.N.P, and all of them are replacements.
 func TestPartsOfKubernetesMoveTogether(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"tools/controlplane/go.mod", "tools/controlplane/kubernetes-1.36.mod"} {
@@ -79,8 +79,8 @@ func TestPartsOfKubernetesMoveTogether(t *testing.T) {
 	}
 }
 
-// TestSourcesAreAllThatABuildReads follows the imports of a tool through our own packages: each must lie in one of the
-// folders that the tool's key is made from, or a change to it would go unseen.
+// TestSourcesAreAllThatABuildReads follows the imports of a tool through our own packages. Each package must be in one of the
+// folders that the tool's key is computed from. Otherwise a change to it would not cause a new build.
 func TestSourcesAreAllThatABuildReads(t *testing.T) {
 	t.Parallel()
 	for _, tool := range toolchain.Catalogue() {
@@ -93,7 +93,7 @@ func TestSourcesAreAllThatABuildReads(t *testing.T) {
 			for at := 0; at < len(ours); at++ {
 				ours = append(ours, ourImports(t, tool.Module, ours[at])...)
 			}
-			require.Greater(t, len(ours), 1, "a main with nothing behind it")
+			require.Greater(t, len(ours), 1, "main imports none of our packages")
 			for _, name := range ours {
 				require.True(t, slices.ContainsFunc(tool.Sources, func(source string) bool {
 					return name == source || strings.HasPrefix(name, source+"/")
@@ -103,7 +103,7 @@ func TestSourcesAreAllThatABuildReads(t *testing.T) {
 	}
 }
 
-// ourImports lists the packages of a module that one of its packages imports, by folder.
+// ourImports returns the folders of the packages that a package imports from its own module.
 func ourImports(t *testing.T, module, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, module, dir, "*.go"))
@@ -126,7 +126,7 @@ func ourImports(t *testing.T, module, dir string) []string {
 	return ours
 }
 
-// TestServersAreThoseOfTheSDKs: an ordinary pulumi looks where the SDK says; this must look there too.
+// TestServersAreThoseOfTheSDKs: a plain pulumi downloads from the server that the SDK names, and so must we.
 func TestServersAreThoseOfTheSDKs(t *testing.T) {
 	t.Parallel()
 	for _, tool := range toolchain.Catalogue() {
@@ -148,8 +148,8 @@ func TestServersAreThoseOfTheSDKs(t *testing.T) {
 	}
 }
 
-// TestRealTools gets the tools of this checkout, which takes minutes when they are not in the cache and nothing when
-// they are, and asks the engine and the plugins who they are.
+// TestRealTools gets the tools of this checkout and checks the names and versions that the engine and the plugins report. This
+// takes minutes if the tools are not in the cache, and no time if they are.
 func TestRealTools(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the tools when they are not in the cache")
@@ -161,7 +161,7 @@ func TestRealTools(t *testing.T) {
 	again, err := toolchain.Install(t.Context(), toolchain.Options{Progress: progress})
 	require.NoError(t, err)
 	require.Equal(t, installed, again)
-	require.Empty(t, progress.String(), "nothing is got for tools that are in the cache")
+	require.Empty(t, progress.String(), "tools in the cache are not downloaded or built")
 
 	home := t.TempDir()
 	require.NoError(t, installed.Populate(home))

@@ -12,11 +12,11 @@ import (
 	"github.com/em-infra/em-infra/internal/process"
 )
 
-// versionTimeout is how long a pulumi on PATH may take to print its version.
+// versionTimeout is the time that a pulumi on PATH has to print its version.
 const versionTimeout = 15 * time.Second
 
-// cliOnPath returns the pulumi on PATH if its version fits. The query takes longer than the rest of a call, so its result is
-// kept until the file changes.
+// cliOnPath returns the pulumi on PATH if its version fits. The call of pulumi takes longer than the rest, so the version is cached
+// until the file changes.
 func (in *installer) cliOnPath(ctx context.Context, w *wanted) (Tool, bool) {
 	path, err := in.seams.lookPath(w.name)
 	if err != nil {
@@ -31,7 +31,7 @@ func (in *installer) cliOnPath(ctx context.Context, w *wanted) (Tool, bool) {
 	}, true
 }
 
-// answered is the version that a CLI printed.
+// answered is the version that a CLI printed, with the file's size and time at that moment.
 type answered struct {
 	Path    string    `json:"path"`
 	Size    int64     `json:"size"`
@@ -64,7 +64,7 @@ func (in *installer) versionOf(ctx context.Context, path string) (string, error)
 	return now.Version, nil
 }
 
-// remember keeps an answer. If that fails, the next call queries again, which only costs time.
+// remember caches an answer. If that fails, the next call runs pulumi again, which only costs time.
 func (in *installer) remember(memo string, now answered) {
 	text, err := json.Marshal(now)
 	if err == nil && os.MkdirAll(in.cache, 0o755) == nil {
@@ -72,7 +72,7 @@ func (in *installer) remember(memo string, now answered) {
 	}
 }
 
-// cliForInstalls returns the path of the CLI that installs the official plugins.
+// cliForInstalls returns the path of the CLI that installs the official plugins; false if it is not installed.
 func (in *installer) cliForInstalls(ctx context.Context) (string, bool) {
 	for i := range in.wanted {
 		if w := &in.wanted[i]; w.kind == CLI {

@@ -2,8 +2,8 @@ package toolchain
 
 import "os/exec"
 
-// clients are the programs that people use beside em-infra, with versions that fit it: those of the defaults of an inventory, and of the
-// libraries that em-infra reads the same files with. mise.toml has the same.
+// clients are the programs that people use beside em-infra, in versions that fit it: those of an inventory's defaults, and those of
+// the libraries with which em-infra reads the same files. The versions in mise.toml are the same.
 var clients = []Tool{
 	{Name: "kubectl", Kind: Client, Version: "v1.35.4", Origin: Official},
 	{Name: "talosctl", Kind: Client, Version: "v1.12.4", Origin: Official},
@@ -11,8 +11,8 @@ var clients = []Tool{
 	{Name: "age", Kind: Client, Version: "v1.2.1", Origin: Official},
 }
 
-// Clients returns kubectl, talosctl, sops and age, with their paths as far as they are on PATH. Their versions are those that fit; what is
-// there is not asked. Em-infra itself needs none of them.
+// Clients returns kubectl, talosctl, sops and age, with the paths of those that are on PATH. Version is the version that fits; the
+// installed version is not checked. Em-infra itself needs none of them.
 func Clients() []Tool {
 	found := make([]Tool, len(clients))
 	for i, client := range clients {

@@ -17,8 +17,8 @@ type share struct {
 	bytes int64
 }
 
-// shares lists the folders that the builds write to. A tool that was in the cache before finds its modules and packages in Go's
-// caches and needs little more than its binary, which exists twice until the linker is done.
+// shares returns the folders that the builds write to. A tool that was built before finds its modules and packages in Go's caches.
+// It needs little more than the space of its binary, which exists twice until the linker is done.
 func (in *installer) shares(g goCommand, todo []*wanted) []share {
 	binaries, packages, modules := share{dir: in.cache}, share{dir: g.buildCache}, share{dir: g.moduleCache}
 	for _, w := range todo {

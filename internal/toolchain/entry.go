@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// An entry is a folder CACHE/tools/NAME/KEY with the executable in bin/ and a manifest. It is created elsewhere and moved to
-// its place by one rename, the manifest last, so an interrupted build is never taken for an entry.
+// An entry is a folder CACHE/tools/NAME/KEY with the executable in bin/ and a manifest. It is created in another folder, with the
+// manifest last, and then renamed. So an interrupted build is never an entry.
 
 const manifestName = "manifest.json"
 
@@ -23,7 +23,7 @@ const manifestName = "manifest.json"
 type manifest struct {
 	Origin Origin `json:"origin"`
 	From   string `json:"from,omitempty"`
-	Reason string `json:"reason,omitempty"` // why it is not the official one
+	Reason string `json:"reason,omitempty"` // why the official tool could not be installed
 	Files  []file `json:"files"`            // the executable first
 }
 
@@ -35,7 +35,7 @@ type file struct {
 	SHA256  string    `json:"sha256"`
 }
 
-// entryDir returns the folder of an entry. Next to it are KEY.lock and, while it is being created, KEY.partial.
+// entryDir returns the folder of an entry. Beside it are KEY.lock and, during the entry's creation, KEY.partial.
 func (in *installer) entryDir(name, key string) string {
 	return filepath.Join(in.cache, "tools", name, key)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Seams are the seams for the tests of other packages' view.
+// Seams are the calls to the machine that tests replace.
 type Seams struct {
 	LookPath  func(name string) (string, error)
 	Environ   func() []string
@@ -17,13 +17,13 @@ type Seams struct {
 	Linked    func() map[string]string
 }
 
-// With returns the options with the machine's answers replaced.
+// With returns the options with other calls to the machine.
 func (o Options) With(s Seams) Options {
 	o.seams = seams{lookPath: s.LookPath, environ: s.Environ, freeSpace: s.FreeSpace, probe: s.Probe, linked: s.Linked}
 	return o
 }
 
-// Lock takes the lock of a tool's build, as another process would, and returns what lets go of it.
+// Lock takes the lock of a tool's build, as another process would, and returns the function that releases it.
 func Lock(ctx context.Context, o Options, name string) (func(), error) {
 	in, err := newInstaller(ctx, o)
 	if err != nil {
@@ -41,7 +41,7 @@ func Lock(ctx context.Context, o Options, name string) (func(), error) {
 	return nil, io.EOF
 }
 
-// A CatalogueEntry is what the tests hold against the checkout.
+// A CatalogueEntry has the fields of a tool that the tests compare with the checkout.
 type CatalogueEntry struct {
 	Name                                string
 	Kind                                Kind
@@ -59,12 +59,12 @@ func Catalogue() []CatalogueEntry {
 	return entries
 }
 
-// Step runs the progress of a step that lasts for a while and says something in between.
+// Step runs a step with progress. The step lasts for some time and writes one line.
 func Step(w io.Writer, terminal bool, every, lasts time.Duration, what, line, done string) {
 	p := newProgress(w)
 	p.every = every
 	if terminal {
-		p.terminal = math.MaxInt32 // no such descriptor: a terminal whose width is not known
+		p.terminal = math.MaxInt32 // no such descriptor: a terminal of unknown width
 	}
 	s := p.step(what)
 	s.note(line)
@@ -72,7 +72,7 @@ func Step(w io.Writer, terminal bool, every, lasts time.Duration, what, line, do
 	s.done(done)
 }
 
-// The pure parts.
+// Unexported functions that the tests call.
 var (
 	Fits     = fits
 	Diagnose = diagnose
@@ -81,7 +81,7 @@ var (
 	Find     = findSource
 )
 
-// ExecutableOn returns the name of the file of a tool on a system.
+// ExecutableOn returns the file name of a tool on a system.
 func ExecutableOn(system string, name string, kind Kind) string {
 	return spec{name: name, kind: kind}.executableOn(system)
 }

@@ -75,7 +75,7 @@ func TestCompileError(t *testing.T) {
   bridge/talos/plugin/main.go:3:15: undefined: x`)
 	left, err := filepath.Glob(filepath.Join(opts.CacheDir, "tools", "talos", "*"))
 	require.NoError(t, err)
-	require.Len(t, left, 1, "the lock alone: %v", left)
+	require.Len(t, left, 1, "only the lock: %v", left)
 }
 
 func TestModuleThatCannotBeDownloaded(t *testing.T) {
@@ -130,7 +130,7 @@ func TestNoSpaceIsSeenBeforeTheBuild(t *testing.T) {
 	opts := checkout(t)
 	machine := offline()
 	machine.FreeSpace = func(string) (int64, error) { return 900 << 20, nil }
-	cache := filepath.Join(t.TempDir(), "go-build") // on the disk of the others
+	cache := filepath.Join(t.TempDir(), "go-build") // on the same disk as the cache
 	machine.Environ = func() []string { return append(os.Environ(), "GOCACHE="+cache, "GOMODCACHE="+cache) }
 	_, err := toolchain.Install(t.Context(), opts.With(machine))
 	require.ErrorIs(t, err, toolchain.ErrNoSpace)
@@ -151,7 +151,7 @@ func TestSecondBuildNeedsLittleSpace(t *testing.T) {
 	install(t, opts.With(machine))
 }
 
-// fakeGo returns a go command of which a test writes what "go build" does.
+// fakeGo returns a machine with a fake go command. The test gives the script of "go build".
 func fakeGo(t *testing.T, build string) toolchain.Seams {
 	t.Helper()
 	machine := offline()
@@ -211,11 +211,11 @@ func TestCancelEndsTheBuildWithAllThatItStarted(t *testing.T) {
 	require.Eventually(t, func() bool {
 		process, err := os.FindProcess(compiler)
 		return err == nil && errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
-	}, time.Minute, 5*time.Millisecond, "what the build started is still there")
+	}, time.Minute, 5*time.Millisecond, "a process of the build still exists")
 
 	left, err := filepath.Glob(filepath.Join(opts.CacheDir, "tools", "command", "*"))
 	require.NoError(t, err)
-	require.Len(t, left, 1, "the lock alone: %v", left)
+	require.Len(t, left, 1, "only the lock: %v", left)
 	out, err := exec.Command(install(t, opts).Tools[0].Path).CombinedOutput()
 	require.NoError(t, err)
 	require.Equal(t, "1.2.1\n", string(out))
@@ -234,7 +234,7 @@ func TestCancelEndsTheWaitForAnotherProcess(t *testing.T) {
 	require.EqualError(t, err, "get command v1.2.1: interrupted")
 }
 
-// onWord returns a writer that does something when it is given a text with certain words.
+// onWord returns a writer that calls do for each text that contains certain words.
 func onWord(words string, do func()) io.Writer {
 	return writer(func(text []byte) (int, error) {
 		if strings.Contains(string(text), words) {

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
-// files are a checkout in small: the same modules, packages and versions, with mains that say their version.
+// files are a small checkout: the same modules, packages and versions, and main packages that print their version.
 var files = map[string]string{
 	"go.mod": `module github.com/em-infra/em-infra
 
@@ -114,7 +114,7 @@ replace sigs.k8s.io/kwok => ./kwok
 
 const sayVersion = "package main\n\nvar version = \"unset\"\n\nfunc main() { println(version) }\n"
 
-// checkout writes the files and returns options for it: a cache of its own, no pulumi, no network.
+// checkout writes the files and returns options for them: a cache of its own, no pulumi, no network.
 func checkout(t *testing.T) toolchain.Options {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "checkout")
@@ -124,7 +124,7 @@ func checkout(t *testing.T) toolchain.Options {
 	return toolchain.Options{Source: source, CacheDir: filepath.Join(t.TempDir(), "cache")}.With(offline())
 }
 
-// offline returns a machine with Go, an empty disk and nothing else.
+// offline returns a machine that has Go and an empty disk, but no other tools and no network.
 func offline() toolchain.Seams {
 	return toolchain.Seams{
 		LookPath: func(name string) (string, error) {
@@ -154,7 +154,7 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
-// found makes a LookPath of a table; what is not in it is not there.
+// found returns a LookPath that finds only the names in paths.
 func found(paths map[string]string) func(string) (string, error) {
 	return func(name string) (string, error) {
 		if path, ok := paths[name]; ok {
@@ -182,7 +182,7 @@ func tool(t *testing.T, installed *toolchain.Installed, name string) toolchain.T
 	return toolchain.Tool{}
 }
 
-// modTime tells one build from another.
+// modTime returns the time of a file. Each build has another one.
 func modTime(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -190,7 +190,7 @@ func modTime(t *testing.T, path string) int64 {
 	return info.ModTime().UnixNano()
 }
 
-// log is a progress that another goroutine may read meanwhile.
+// log is a progress that another goroutine may read at the same time.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -208,7 +208,7 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-// lines returns the log's lines without the column in front and the times behind.
+// lines returns the lines of the log without the column at the start and the times at the end.
 func (l *log) lines() []string {
 	var lines []string
 	for line := range strings.Lines(l.String()) {

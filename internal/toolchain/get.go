@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// get gets the missing tools: official plugins from reachable servers, all others from Go modules.
+// get gets the missing tools: official plugins from reachable servers, all others by a build from Go modules.
 func (in *installer) get(ctx context.Context, missing []*wanted) error {
 	if err := in.checkOfficial(missing); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (in *installer) build(ctx context.Context, tools []*wanted) error {
 	return nil
 }
 
-// announce prints how long a first build takes.
+// announce prints how long the builds take, if some are first builds.
 func (in *installer) announce(todo []*wanted) {
 	var cold time.Duration
 	for _, w := range todo {
@@ -85,7 +85,7 @@ func (in *installer) announce(todo []*wanted) {
 	}
 }
 
-// isFirst reports whether the cache has no build of that tool yet, so that Go's own caches may be empty too.
+// isFirst reports whether the cache has no build of a tool yet. Then Go's own caches may be empty, too.
 func (in *installer) isFirst(w *wanted) bool {
 	entries, err := os.ReadDir(filepath.Join(in.cache, "tools", w.name))
 	if err != nil {
@@ -114,8 +114,8 @@ func (in *installer) buildOne(ctx context.Context, g goCommand, w *wanted, count
 	})
 }
 
-// exclusively creates an entry under its lock, in a temporary folder. If the entry exists when the lock is free, it does not
-// call work.
+// exclusively creates an entry in a temporary folder while it holds the entry's lock. If the entry exists once the lock is free, it
+// does not call work.
 func (in *installer) exclusively(ctx context.Context, w *wanted, key string, work func(partial, dir string) error) error {
 	dir := in.entryDir(w.name, key)
 	l, err := acquire(ctx, dir+".lock", func(holder string) {

@@ -27,8 +27,8 @@ type goCommand struct {
 	buildCache, moduleCache string // GOCACHE and GOMODCACHE
 }
 
-// newGoCommand finds the go command. Of the user's settings, the builds use only the paths of Go's caches and its module proxy:
-// no workspace, no C compiler, no change to go.mod or go.sum, for this machine.
+// newGoCommand finds the go command. The builds use only two of the user's settings: the paths of Go's caches and the module proxy.
+// They use no workspace and no C compiler, do not change go.mod or go.sum, and are for this machine.
 func (in *installer) newGoCommand(ctx context.Context) (goCommand, error) {
 	path, err := in.seams.lookPath("go")
 	if err != nil {
@@ -51,7 +51,7 @@ func (in *installer) newGoCommand(ctx context.Context) (goCommand, error) {
 	return g, nil
 }
 
-// goError is the error of a failed build: the output and exit of the go command.
+// goError is the error of a failed build, with the output and the error of the go command.
 type goError struct {
 	output string
 	err    error
@@ -60,8 +60,8 @@ type goError struct {
 func (e *goError) Error() string { return e.err.Error() }
 func (e *goError) Unwrap() error { return e.err }
 
-// build builds a tool into partial/bin. go's output (the modules that it downloads) goes to note. Go's temporary files are kept
-// in partial too, so that a killed build leaves nothing elsewhere.
+// build builds a tool into partial/bin. It passes go's output, which names the modules that it downloads, to note. Go's temporary
+// files are in partial, too, so that a killed build leaves nothing in other folders.
 func (g goCommand) build(ctx context.Context, w *wanted, module, partial string, note func(string)) error {
 	work := filepath.Join(partial, "work")
 	if err := os.Mkdir(work, 0o755); err != nil {
@@ -101,10 +101,10 @@ func (s spec) executableOn(system string) string {
 	return name
 }
 
-// downloading starts the lines in which the go command names a module that it downloads.
+// downloading is the start of the lines in which the go command names a module that it downloads.
 const downloading = "go: downloading "
 
-// tail is a writer that keeps the end of its input, and passes on each line.
+// tail is a writer that keeps the end of its input. It passes each line to each.
 type tail struct {
 	each func(line string)
 	kept []byte

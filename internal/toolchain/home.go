@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Populate puts the plugins and the language host into a PULUMI_HOME, in the layout that `pulumi plugin install` creates and
-// the engine reads: plugins/resource-NAME-vX.Y.Z/pulumi-resource-NAME (workspace/plugins.go of the SDK). The files are hard
-// links into the cache, so that they outlive its entry; on another file system they are symbolic links. Existing files are not
+// Populate puts the plugins and the language host into a PULUMI_HOME, in the layout that `pulumi plugin install` creates and the
+// engine reads: plugins/resource-NAME-vX.Y.Z/pulumi-resource-NAME (workspace/plugins.go of the SDK). The files are hard links into
+// the cache, so that they remain if their entry is removed. On another file system they are symbolic links. Existing files are not
 // changed.
 func (i *Installed) Populate(home string) error {
 	for _, tool := range i.Tools {
@@ -25,7 +25,7 @@ func (i *Installed) Populate(home string) error {
 		default:
 			continue
 		}
-		if len(tool.files) == 0 { // the publisher's, on PATH, which Environment hides from the engine
+		if len(tool.files) == 0 { // the publisher's, on PATH; Environment hides PATH from the engine
 			if err := linkSymbolically(tool.Path, filepath.Join(dir, filepath.Base(tool.Path))); err != nil {
 				return fmt.Errorf("put %s into %s: %w", tool.Name, home, err)
 			}
@@ -44,8 +44,8 @@ func (i *Installed) Populate(home string) error {
 	return nil
 }
 
-// Environment returns the variables for a process that runs the CLI, so that it uses only that PULUMI_HOME: no plugin from
-// PATH, no download, no check for updates.
+// Environment returns the variables for a process that runs the CLI. With them the CLI uses only the plugins in that PULUMI_HOME,
+// downloads none, and does not check for updates.
 func (i *Installed) Environment(home string) map[string]string {
 	return map[string]string{
 		"PULUMI_HOME":                                 home,
@@ -55,7 +55,7 @@ func (i *Installed) Environment(home string) map[string]string {
 	}
 }
 
-// link links target to the file at source.
+// link creates a hard link from target to source, or a symbolic link if that fails.
 func link(source, target string) error {
 	return replace(source, target, func(beside string) error {
 		if err := os.Link(source, beside); err != nil {
@@ -65,13 +65,13 @@ func link(source, target string) error {
 	})
 }
 
-// linkSymbolically links target to source, so that an executable finds the files beside it.
+// linkSymbolically creates a symbolic link, so that an executable finds the files beside its real path.
 func linkSymbolically(source, target string) error {
 	return replace(source, target, func(beside string) error { return os.Symlink(source, beside) })
 }
 
-// replace replaces target by a link to source unless it is that file already. The link is created beside its place and moved
-// there, because another run may be starting the file that is being replaced.
+// replace replaces target by a link to source, unless target is already the same file. It creates the link beside target and
+// renames it, because another run may be starting the old file.
 func replace(source, target string, link func(beside string) error) error {
 	at, err := os.Stat(source)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPopulateOnAnotherFileSystem: a home that no hard link reaches gets symbolic ones.
+// TestPopulateOnAnotherFileSystem: a home on another file system gets symbolic links.
 func TestPopulateOnAnotherFileSystem(t *testing.T) {
 	t.Parallel()
 	opts := checkout(t)

@@ -65,10 +65,10 @@ func TestInstallBuildsWhatIsMissingAndFindsItAgain(t *testing.T) {
 	idle, called := idleGo(t)
 	require.Equal(t, first, install(t, opts.With(idle)))
 	require.Empty(t, progress.String())
-	require.NoFileExists(t, called, "tools that are in the cache cost next to nothing: no command runs")
+	require.NoFileExists(t, called, "for tools in the cache no command runs")
 }
 
-// idleGo returns a machine whose Go notes in a file that it was called, and fails.
+// idleGo returns a machine whose go command creates the file called, and fails.
 func idleGo(t *testing.T) (machine toolchain.Seams, called string) {
 	t.Helper()
 	called = filepath.Join(t.TempDir(), "called")
@@ -101,7 +101,7 @@ func TestRehearsalGetsWhatTheLabRuns(t *testing.T) {
 	require.NoError(t, installed.Populate(home))
 	found, err := filepath.Glob(filepath.Join(home, "plugins", "*"))
 	require.NoError(t, err)
-	require.Len(t, found, 4, "what the lab runs is no plugin")
+	require.Len(t, found, 4, "the lab's tools are no plugins")
 
 	name, err := toolchain.ControlPlane("1.36")
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestChangedSourceIsBuiltAnew(t *testing.T) {
 	before := install(t, opts)
 
 	write(t, filepath.Join(opts.Source, "tools/standin/command/plugin/main_test.go"), "package main_test\n")
-	require.Equal(t, before, install(t, opts), "a test is no part of a build")
+	require.Equal(t, before, install(t, opts), "a build does not depend on tests")
 
 	changed := filepath.Join(opts.Source, "tools/standin/command/plugin/main.go")
 	write(t, changed, "package main\n\nvar version string\n\nfunc main() { println(\"changed\", version) }\n")
@@ -151,7 +151,7 @@ func TestChangedSourceIsBuiltAnew(t *testing.T) {
 
 	built := modTime(t, before.Tools[1].Path)
 	write(t, changed, sayVersion)
-	require.Equal(t, before, install(t, opts), "the entry before the last one is still there")
+	require.Equal(t, before, install(t, opts), "the entry before the last one still exists")
 	require.Equal(t, built, modTime(t, before.Tools[1].Path))
 }
 

@@ -18,9 +18,9 @@ import (
 type wanted struct {
 	spec
 	version string // with the v
-	from    string // the Go module with version of a build; empty for a stand-in
-	key     string // names the cache entry of a build: the version and a hash of its inputs; empty without a checkout
-	reason  string // why it is not the official one, if that was tried
+	from    string // the Go module, with its version, that a build is made from; empty for a stand-in
+	key     string // of the cache entry of a build: the version and a hash of its inputs; empty without a checkout
+	reason  string // why the official tool could not be installed, if that was tried
 }
 
 // want finds a tool's version and computes its key.
@@ -42,7 +42,7 @@ func want(s spec, source string, v versions) (wanted, error) {
 		}
 		w.from = s.upstream + " " + version
 		if s.kind != Plugin {
-			w.version = version // a build reports its own version, whatever the program needs
+			w.version = version // a build reports this version, whatever version the program needs
 		}
 	}
 	sum, err := w.hash(source)
@@ -61,14 +61,14 @@ func (w wanted) ldflags() string {
 	return fmt.Sprintf("-s -w -X %s=%s%s", w.versionVar, w.versionPrefix, strings.TrimPrefix(w.version, "v"))
 }
 
-// hash returns a hash of the inputs of a build. The Go version is the running program's: a query of the go command would take
-// longer than the rest, and a cached tool needs no go command.
+// hash returns a hash of the inputs of a build. It contains the Go version of the running program. To ask the go command would take
+// longer than all the rest, and a cached tool needs no go command.
 func (w wanted) hash(source string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, w.name, w.main, w.ldflags(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	root := filepath.Join(source, w.module)
 	for _, path := range w.sources {
-		// WalkDir goes in lexical order.
+		// WalkDir walks in lexical order, so the hash is stable.
 		err := filepath.WalkDir(filepath.Join(root, path), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !isBuilt(entry) {
 				return err

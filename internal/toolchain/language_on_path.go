@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// languageHostOnPath returns the language host on PATH, or beside the pulumi on PATH, where Pulumi's own installers put it
-// (getPluginInfoAndPath in workspace/plugins.go of the SDK). The engine accepts any version.
+// languageHostOnPath returns the language host on PATH, or in the folder of the pulumi on PATH, where Pulumi's own installers put
+// it (getPluginInfoAndPath in workspace/plugins.go of the SDK). The engine accepts any version of it.
 func (in *installer) languageHostOnPath(_ context.Context, w *wanted) (Tool, bool) {
 	path, err := in.seams.lookPath(w.executable())
 	if err != nil {

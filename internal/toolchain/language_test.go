@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
-// hostOf is where the engine looks for the language host in a home.
+// hostOf is the path in a home where the engine looks for the language host.
 const hostOf = "plugins/language-go-v3.254.0/pulumi-language-go"
 
 func TestLanguageHostOfPathIsPreferred(t *testing.T) {

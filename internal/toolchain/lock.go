@@ -23,7 +23,7 @@ var errHeld = errors.New("held by another process")
 // lockInterval is the time between two attempts to take a lock.
 const lockInterval = 100 * time.Millisecond
 
-// acquire takes the lock of a path, and waits while another process has it. It calls waiting once, with that process.
+// acquire takes the lock of a path. If another process has it, acquire calls waiting once, with that process, and waits.
 func acquire(ctx context.Context, path string, waiting func(holder string)) (l *lock, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -68,10 +68,10 @@ func tryAcquire(path string) (*lock, error) {
 	return l, nil
 }
 
-// release releases the lock by closing the file. An error of that has no consequence.
+// release releases the lock by closing the file. An error of the close has no consequence.
 func (l *lock) release() { _ = l.file.Close() }
 
-// holder reads the process that holds a lock, which may not have written its name yet.
+// holder returns the process that holds a lock. The process may not have written its ID yet.
 func holder(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil || len(text) == 0 {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// ErrNoBuild means that a tool has to be built, and that there are no sources to build it from.
+// ErrNoBuild means that a tool must be built, and that there are no sources to build it from.
 var ErrNoBuild = errors.New("there is no clone of em-infra here to build it from")
 
-// checkOfficial returns early, without a checkout, what can only be built, or must be installed by hand.
+// checkOfficial returns an error if, without a checkout, a missing tool can only be built, or must be installed by hand.
 func (in *installer) checkOfficial(missing []*wanted) error {
 	if in.source != "" {
 		return nil
@@ -21,14 +21,14 @@ func (in *installer) checkOfficial(missing []*wanted) error {
 	return noBuild(slices.DeleteFunc(slices.Clone(missing), func(w *wanted) bool { return w.kind == Plugin }))
 }
 
-// noBuild returns what to do about the tools that are missing without a checkout; nil if there are none.
+// noBuild returns an error that says what to do about tools that are missing without a checkout; nil if none is missing.
 func noBuild(missing []*wanted) error {
 	if len(missing) == 0 {
 		return nil
 	}
 	w := missing[0]
 	if lab := only(missing, Lab); len(lab) > 0 {
-		w = lab[0] // in the clone that it takes, the others are built, too
+		w = lab[0] // a clone, which it needs, builds the others, too
 	}
 	switch w.kind {
 	case CLI:
@@ -42,8 +42,8 @@ func noBuild(missing []*wanted) error {
 	}
 }
 
-// built returns the tool that was built from the sources of the checkout. Without a checkout it is the newest build of that version in
-// the cache, which a clone has made on this machine.
+// built returns the tool that was built from the sources of the checkout. Without a checkout it returns the newest build of that
+// version in the cache. A clone on this machine has made that build.
 func (in *installer) built(w *wanted) (Tool, bool) {
 	if in.source != "" {
 		return in.entry(w, w.key)

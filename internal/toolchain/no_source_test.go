@@ -23,8 +23,9 @@ func released() map[string]string {
 	}
 }
 
-// TestWithoutASource: an installed em-infra knows the versions of its tools from itself, uses official ones, and says what to do about
-// those that only a clone can build. It is not parallel: it changes the working directory.
+// TestWithoutASource: an installed em-infra finds the versions of its tools in its own build information and uses official tools.
+// For the tools that only a clone can build, the error says what to do. The test is not parallel, because it changes the working
+// directory.
 func TestWithoutASource(t *testing.T) {
 	t.Chdir(t.TempDir())
 	pulumi := script(t, "echo v3.254.0\n")
@@ -62,8 +63,8 @@ func TestWithoutASource(t *testing.T) {
 	}
 }
 
-// TestBuildsOfACloneAreUsed: what a clone on this machine has built is used in any folder if the version is the same. It is not parallel:
-// it changes the working directory.
+// TestBuildsOfACloneAreUsed: the builds of a clone on this machine are used in any folder if the version is the same. The test is
+// not parallel, because it changes the working directory.
 func TestBuildsOfACloneAreUsed(t *testing.T) {
 	clone := checkout(t)
 	clone.Rehearsal = true

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/process"
 )
 
-// Limits of the attempts to reach official servers, so that a machine without internet waits for seconds only.
+// The limits for official servers are short, so that a machine without internet waits for seconds only.
 const (
 	probeTimeout   = 5 * time.Second
 	installTimeout = 3 * time.Minute
@@ -60,7 +60,7 @@ func (in *installer) reachable(ctx context.Context, missing []*wanted) []*wanted
 	})
 }
 
-// host returns the server of the official plugin. Without one of its own, a plugin is on Pulumi's server (getSource in
+// host returns the server of the official plugin. A plugin without a server of its own is on Pulumi's server (getSource in
 // workspace/plugins.go of the SDK).
 func (s spec) host() string {
 	if server, err := url.Parse(s.server); err == nil && server.Host != "" {
@@ -69,7 +69,7 @@ func (s spec) host() string {
 	return "get.pulumi.com"
 }
 
-// probe requests any answer from a host, through the proxy that the environment names.
+// probe returns an error unless a host answers. It uses the proxy that the environment names.
 func probe(ctx context.Context, host string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+host, nil)
 	if err != nil {
@@ -79,14 +79,14 @@ func probe(ctx context.Context, host string) error {
 	if err != nil {
 		var failed *url.Error
 		if errors.As(err, &failed) {
-			return failed.Err // without the method and address, which add nothing
+			return failed.Err // without the method and address, which the message does not need
 		}
 		return err
 	}
 	return response.Body.Close()
 }
 
-// installOfficial runs pulumi to install the plugins. A plugin that it cannot install is recorded and built later.
+// installOfficial runs pulumi to install the plugins. If that fails for a plugin, it records the reason; the plugin is built later.
 func (in *installer) installOfficial(ctx context.Context, plugins []*wanted) error {
 	cli, ok := in.cliForInstalls(ctx)
 	for i, w := range plugins {

@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
-// online returns a machine with Go, a pulumi of that version, and servers that answer. Its pulumi installs every plugin
-// but those named, counts how often it is asked for its version, and writes down how it is called.
+// online returns a machine with Go, a pulumi of that version, and servers that answer. Its pulumi installs every plugin except the
+// refused one, and appends the arguments of each call to the file calls.
 func online(t *testing.T, version, refuses string) (machine toolchain.Seams, calls string) {
 	t.Helper()
 	calls = filepath.Join(t.TempDir(), "calls")
@@ -77,7 +77,7 @@ func TestOfficialToolsAreUsed(t *testing.T) {
 		"--server github://api.github.com/muhlba91/pulumi-proxmoxve\n"+
 		"plugin install resource talos v0.7.1 --non-interactive --server github://api.github.com/pulumiverse\n"+
 		"plugin install resource command v1.2.1 --non-interactive\n"+
-		"plugin install resource kubernetes v4.30.0 --non-interactive\n", string(text), "all is asked once")
+		"plugin install resource kubernetes v4.30.0 --non-interactive\n", string(text), "each call is made once")
 }
 
 func TestPluginThatCannotBeInstalledIsBuilt(t *testing.T) {
@@ -128,7 +128,7 @@ func TestRetryAsksForTheOfficialPluginsAgain(t *testing.T) {
 
 	machine, _ := online(t, "v3.254.0", "nothing")
 	opts = opts.With(machine)
-	require.Equal(t, toolchain.StandIn, tool(t, install(t, opts), "command").Origin, "what is there is good enough")
+	require.Equal(t, toolchain.StandIn, tool(t, install(t, opts), "command").Origin, "an existing build is used")
 	opts.Retry = true
 	require.Equal(t, toolchain.Official, tool(t, install(t, opts), "command").Origin)
 

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// progress prints the steps: on a terminal one line that is rewritten every second, elsewhere a line when a step starts, when
+// progress prints the steps. On a terminal it rewrites one line every second. Otherwise it prints a line when a step starts, when
 // it is done, and every half minute in between.
 type progress struct {
 	mu       sync.Mutex
@@ -34,18 +34,18 @@ func newProgress(w io.Writer) *progress {
 }
 
 const (
-	indent    = " tools      " // the column in which the CLI's phases start
+	indent    = " tools      " // the CLI's phases start in this column
 	clearLine = "\r\x1b[K"
 )
 
-// line writes one line that stays.
+// line prints a line that stays.
 func (p *progress) line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.write(fmt.Sprintf(format, args...))
 }
 
-// write writes a line that stays. Errors are ignored: they must not stop a run.
+// write prints a line that stays. It ignores errors, because they must not stop a run.
 func (p *progress) write(text string) {
 	if p.terminal >= 0 {
 		_, _ = fmt.Fprint(terminal.Raw(p.w), clearLine)
@@ -53,7 +53,7 @@ func (p *progress) write(text string) {
 	_, _ = fmt.Fprintln(p.w, indent+text)
 }
 
-// rewrite writes a line over the last one, cut to the width of the terminal.
+// rewrite prints a line over the last one, cut to the width of the terminal.
 func (p *progress) rewrite(text string) {
 	text = indent + text
 	if width, _, err := term.GetSize(p.terminal); err == nil && width > 0 {
@@ -64,7 +64,7 @@ func (p *progress) rewrite(text string) {
 	_, _ = fmt.Fprint(terminal.Raw(p.w), clearLine+text)
 }
 
-// step is one step that takes some time.
+// step is a step that takes some time.
 type step struct {
 	p       *progress
 	what    string
@@ -75,7 +75,7 @@ type step struct {
 	stopped chan struct{}
 }
 
-// step prints the start of a step. It must be ended by done or fail.
+// step prints the start of a step. The caller must end it by done or fail.
 func (p *progress) step(what string) *step {
 	s := &step{p: p, what: what, started: time.Now(), stop: make(chan struct{}), stopped: make(chan struct{})}
 	p.mu.Lock()
@@ -117,7 +117,7 @@ func (s *step) show() {
 	}
 }
 
-// note takes a line of the step's process: only downloads are shown.
+// note takes a line of output of the step's process. Only downloads are shown.
 func (s *step) note(line string) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *step) done(what string) {
 	s.p.line("%s  %s", what, span(time.Since(s.started)))
 }
 
-// fail ends the step; the error is reported elsewhere.
+// fail ends the step. The caller reports the error.
 func (s *step) fail() {
 	s.end()
 	s.p.mu.Lock()
@@ -147,7 +147,7 @@ func (s *step) end() {
 	<-s.stopped
 }
 
-// span returns a duration in words, to the second.
+// span returns a duration in words, rounded to seconds.
 func span(d time.Duration) string {
 	d = d.Round(time.Second)
 	minutes, seconds := int(d/time.Minute), int(d%time.Minute/time.Second)

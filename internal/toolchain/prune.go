@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// kept is how many entries of a tool stay in the cache: the newest and the one before it, for a return to the last commit.
+// kept is the number of entries of a tool that stay in the cache: the newest, and the one before it for a return to the last
+// commit.
 const kept = 2
 
 // prune removes the older entries of a tool and the leftovers of killed builds, unless another process uses them.
@@ -50,8 +51,8 @@ func (in *installer) prune(name string) error {
 	return errors.Join(problems...)
 }
 
-// removeEntry removes an entry, its leftovers and its lock, unless the lock is held. The manifest is removed first: an entry
-// without one is invalid.
+// removeEntry removes an entry, its leftovers and its lock, unless the lock is held. It removes the manifest first, because an
+// entry without a manifest is invalid.
 func removeEntry(dir string) error {
 	l, err := tryAcquire(dir + ".lock")
 	if errors.Is(err, errHeld) {

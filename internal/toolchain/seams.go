@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/diskspace"
 )
 
-// seams are the calls to the machine that a test replaces. A nil field means the real call.
+// seams are the calls to the machine that tests replace. For a nil field the real call is used.
 type seams struct {
 	lookPath  func(name string) (string, error)
 	environ   func() []string

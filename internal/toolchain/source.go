@@ -15,11 +15,11 @@ import (
 // module is this project's Go module. The modules under tools/ are separate.
 const module = "github.com/em-infra/em-infra"
 
-// ErrNoSource means that a folder is no checkout with the sources of the tools.
+// ErrNoSource means that there is no checkout with the sources of the tools.
 var ErrNoSource = errors.New("no em-infra checkout found, and the tools are built from its folder tools: " +
 	"run this in a clone of the repository, or set Options.Source to one")
 
-// findSource returns the root of the checkout.
+// findSource returns the root of the checkout: given, or that of the working directory, or that of an embedding program.
 func findSource(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		if !isSource(given) {
@@ -39,8 +39,8 @@ func findSource(ctx context.Context, given string) (string, error) {
 			break
 		}
 	}
-	// The module of an embedding program: a replacement by a clone contains the tools; a module from a proxy does not, because its
-	// zip omits nested modules.
+	// A program that embeds em-infra may replace the module by a clone, which contains the tools. A module from a proxy does not
+	// contain them, because its zip omits nested modules.
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if found := strings.TrimSpace(string(out)); err == nil && isSource(found) {
 		return found, nil
@@ -58,8 +58,8 @@ func isSource(dir string) bool {
 	return err == nil
 }
 
-// DefaultCacheDir returns $EM_INFRA_CACHE, else the folder em-infra in the user's cache folder. Without that, since neither
-// XDG_CACHE_HOME nor HOME is set, it is the folder .cache of the checkout.
+// DefaultCacheDir returns $EM_INFRA_CACHE, or else the folder em-infra in the user's cache folder. If neither XDG_CACHE_HOME nor
+// HOME is set, it returns the folder .cache of the checkout.
 func DefaultCacheDir(source string) string {
 	if dir := os.Getenv("EM_INFRA_CACHE"); dir != "" {
 		return dir

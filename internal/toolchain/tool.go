@@ -12,11 +12,11 @@ type Kind string
 const (
 	CLI    Kind = "cli"
 	Plugin Kind = "plugin"
-	// LanguageHost runs the program under a plain pulumi. em-infra runs its program itself, so it is installed only on request.
+	// LanguageHost runs the program under a plain pulumi. It is installed only on request, since em-infra runs its program itself.
 	LanguageHost Kind = "language"
-	// Lab is a program that only the lab runs: it is installed for rehearsals only.
+	// Lab is a program that only the lab runs. It is installed for rehearsals only.
 	Lab Kind = "lab"
-	// Client is a program that people use beside em-infra. It is never installed here.
+	// Client is a program that people use beside em-infra. Em-infra never installs it.
 	Client Kind = "client"
 )
 
@@ -25,20 +25,20 @@ type Origin string
 
 // The origins of tools.
 const (
-	// Official is the publisher's own build: the pulumi or the language host on PATH, or a plugin that pulumi installed.
+	// Official is the publisher's own build: the pulumi or language host on PATH, or a plugin that pulumi installed.
 	Official Origin = "official"
-	// Built is the publisher's code, built here from a Go module.
+	// Built is the publisher's code, built on this machine from a Go module.
 	Built Origin = "built"
-	// StandIn is test equipment of this project that replaces an unavailable plugin.
+	// StandIn is this project's own test equipment in place of an unavailable plugin.
 	StandIn Origin = "stand-in"
 )
 
-// Tool is the CLI, a plugin, or a program of the lab.
+// Tool is the CLI, a plugin, the language host, a program of the lab, or a client.
 type Tool struct {
 	Name    string `json:"name"`    // pulumi, NAME of pulumi-resource-NAME, NAME of pulumi-NAME, or the name of the program
 	Kind    Kind   `json:"kind"`    // cli, plugin, language, lab or client
-	Version string `json:"version"` // with the v, as Pulumi names folders; of a client the one that fits
-	// Origin is the origin of the installed tool; if it is not installed, of the tool that a build would create.
+	Version string `json:"version"` // with the v, as Pulumi names folders; of a client the version that fits
+	// Origin is the origin of the installed tool. If the tool is not installed, it is the origin that a build would have.
 	Origin Origin `json:"origin"`
 	// From is the Go module of the code, with its version. Empty unless the origin is Built.
 	From string `json:"from,omitempty"`
@@ -46,10 +46,10 @@ type Tool struct {
 	Path string `json:"path,omitempty"`
 	// Installed is true if the tool is installed.
 	Installed bool `json:"installed"`
-	// Reason is why a tool is not the official one, if that was tried.
+	// Reason is why the official tool could not be installed. Empty if that was not tried.
 	Reason string `json:"reason,omitempty"`
 
-	files []file // all that belongs to it, relative to dir
+	files []file // all files of the tool, relative to dir
 	dir   string
 }
 
@@ -58,7 +58,7 @@ type Installed struct {
 	Tools []Tool // in the order of the catalogue, the CLI first
 }
 
-// newInstalled returns an error if a tool is missing. A program that requests a single tool has no CLI.
+// newInstalled returns an error if a tool is missing. There is no CLI if Options.Names does not include it.
 func newInstalled(tools []Tool) (*Installed, error) {
 	for _, tool := range tools {
 		if !tool.Installed {
@@ -78,8 +78,8 @@ func (i *Installed) CLI() (tool Tool, ok bool) {
 	return Tool{}, false
 }
 
-// Root returns PulumiCommandOptions.Root of the Automation API for this CLI: it looks for Root/bin/pulumi (auto/cmd.go of the
-// SDK). It is empty for a CLI in a folder of another name, which the API finds on PATH.
+// Root returns PulumiCommandOptions.Root of the Automation API for this CLI. The API runs Root/bin/pulumi (auto/cmd.go of the SDK).
+// Root is empty if the CLI is in a folder of another name; then the API finds it on PATH.
 func (t Tool) Root() string {
 	if t.Kind != CLI || filepath.Base(filepath.Dir(t.Path)) != "bin" {
 		return ""

@@ -1,10 +1,10 @@
-// Package toolchain installs the tools of a Pulumi program: the Pulumi CLI and the provider plugins, each in the version that
-// the program's Go SDKs need.
+// Package toolchain installs the tools of a Pulumi program: the Pulumi CLI and the provider plugins, each in the version that the
+// program's Go SDKs need.
 //
-// The CLI on PATH is used if its version fits, and the official plugins are installed if their servers are reachable. The
-// others are built from Go modules: the CLI, proxmoxve and talos from the code of the same providers; command, kubernetes and
-// the language host as our own stand-ins (see the catalogue). All are kept in a cache, one entry per tool, version and sources,
-// and put into the PULUMI_HOME of a run by [Installed.Populate].
+// The CLI on PATH is used if its version fits. The official plugins are installed if their servers are reachable. The other tools
+// are built from Go modules: the CLI, proxmoxve and talos from the publishers' code; command, kubernetes and the language host from
+// our own stand-ins (see the catalogue). A cache keeps all tools, with one entry per tool, version and sources.
+// [Installed.Populate] puts them into the PULUMI_HOME of a run.
 package toolchain
 
 import (
@@ -15,21 +15,21 @@ import (
 	"slices"
 )
 
-// Options are the sources and places of the tools. The zero value is the ordinary case.
+// Options are the options of Install and List. The zero value is right for an ordinary run.
 type Options struct {
-	// Source is the root of an em-infra checkout. Default: the checkout of the working directory, else the module's folder
-	// according to the go command if the program embeds em-infra, else none: then nothing is built, and the tools are official ones or
-	// builds that the cache already contains.
+	// Source is the root of an em-infra checkout. Default: the checkout of the working directory. If there is none, and the program
+	// embeds em-infra: the module's folder according to the go command. Otherwise none; then nothing is built, and the tools are
+	// official or builds that the cache already contains.
 	Source string
 	// CacheDir is the folder of the cache. Default: DefaultCacheDir(Source).
 	CacheDir string
-	// Progress gets one line per step; on a terminal one line that is rewritten. Nothing is written if all tools are in the cache.
+	// Progress gets one line per step, or on a terminal one line that is rewritten. It gets nothing if all tools are in the cache.
 	// Default: none.
 	Progress io.Writer
-	// Retry tries to get official plugins again that the cache holds as builds.
+	// Retry tries again to install official plugins for which the cache has builds.
 	Retry bool
-	// Names are the tools to get, as in Tool.Name. Default: all but those of OnRequest, kind Lab only with Rehearsal and kind
-	// LanguageHost only with LanguageHost.
+	// Names are the tools to get, as in Tool.Name. Default: all except those of OnRequest. Kind Lab is included only with
+	// Rehearsal, and kind LanguageHost only with LanguageHost.
 	Names []string
 	// Rehearsal includes the tools of the lab.
 	Rehearsal bool
@@ -39,7 +39,7 @@ type Options struct {
 	seams seams
 }
 
-// Install returns the tools, and gets those that are missing or damaged in the cache. Errors are ErrNoSource, ErrNoGo,
+// Install returns the tools. It installs or builds those that are missing or damaged in the cache. Errors are ErrNoSource, ErrNoGo,
 // ErrNoBuild, ErrNoSpace, a BuildError, or the context's.
 func Install(ctx context.Context, opts Options) (*Installed, error) {
 	in, err := newInstaller(ctx, opts)
@@ -71,7 +71,7 @@ func Install(ctx context.Context, opts Options) (*Installed, error) {
 	return newInstalled(tools)
 }
 
-// List returns the tools in their current state. It gets nothing and does not wait.
+// List returns the tools in their current state. It installs and builds nothing, and does not wait.
 func List(ctx context.Context, opts Options) ([]Tool, error) {
 	in, err := newInstaller(ctx, opts)
 	if err != nil {
@@ -86,7 +86,7 @@ func List(ctx context.Context, opts Options) ([]Tool, error) {
 
 // installer is one call of Install or List: the options with their defaults, and the tools with their versions.
 type installer struct {
-	source   string // empty without a checkout: then nothing is built
+	source   string // empty without a checkout; then nothing is built
 	cache    string
 	sdk      string // version of the Pulumi SDK that the CLI must fit
 	retry    bool
@@ -145,7 +145,7 @@ func choose(opts Options) ([]spec, error) {
 	}), nil
 }
 
-// retries reports whether to try again to get the official form of a tool that is built.
+// retries reports whether to try again to install the official form of a tool that was built.
 func (in *installer) retries(tool Tool) bool {
 	return in.retry && tool.Kind == Plugin && tool.Origin != Official
 }

@@ -75,7 +75,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		over+"talos v0.7.1: built (3 of 4)  0 s\n", out.String())
 }
 
-// TestSourceOfAnEmbeddingProgram is not parallel: it changes the working directory.
+// TestSourceOfAnEmbeddingProgram is not parallel, because it changes the working directory.
 func TestSourceOfAnEmbeddingProgram(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "em-infra")
 	write(t, filepath.Join(source, "go.mod"), "module github.com/em-infra/em-infra\n\ngo 1.26\n")

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// versions contains the versions of modules in the program and in the tools' own modules.
+// versions contains the versions of modules, by their paths.
 type versions struct {
 	linked map[string]string // of the running program
 	root   map[string]string // of the checkout's go.mod
 	source string
 }
 
-// readVersions reads the running program's build information and the go.mod of the checkout. The former wins: the linked SDK
-// requests a plugin of its version from the engine. A program that links no SDK has only the latter, one without a checkout only the
-// former.
+// readVersions reads the build information of the running program and the go.mod of the checkout. The build information has
+// precedence, because the linked SDK requests a plugin of its own version from the engine. A program that links no SDK has only the
+// go.mod. A program without a checkout has only the build information.
 func readVersions(source string, linked map[string]string) (versions, error) {
 	var root map[string]string
 	if source != "" {
@@ -47,7 +47,7 @@ func linked() map[string]string {
 	return found
 }
 
-// sdk returns the version of an SDK, with the v.
+// sdk returns the version of an SDK, with the leading v.
 func (v versions) sdk(module string) (string, error) {
 	for _, known := range []map[string]string{v.linked, v.root} {
 		if version := known[module]; semver.IsValid(version) {
@@ -90,8 +90,8 @@ func requirements(path string) (map[string]string, error) {
 	return required, nil
 }
 
-// fits reports whether a CLI can run a program with that SDK: the major version is equal and the minor version not older. An
-// SDK may use features that only newer engines have (resource hooks, for example), never the other way round.
+// fits reports whether a CLI can run a program with that SDK: the major versions are equal, and the CLI's minor version is not
+// older. An SDK may need features of newer engines, such as resource hooks, but an engine needs no features of newer SDKs.
 func fits(cli, sdk string) bool {
 	return semver.IsValid(cli) && semver.Major(cli) == semver.Major(sdk) && minor(cli) >= minor(sdk)
 }

@@ -20,7 +20,7 @@ func TestPluginsAreToldApartByTheirBuild(t *testing.T) {
 	require.Equal(t, now, installed.Plugins())
 
 	require.Empty(t, toolchain.OtherPlugins(now, now))
-	require.Empty(t, toolchain.OtherPlugins(nil, now), "nobody noted what wrote the state")
+	require.Empty(t, toolchain.OtherPlugins(nil, now), "the state does not record its plugins")
 	require.Equal(t, []string{
 		"proxmoxve: v6.18.1, built from v0.73.0 (before: v6.18.1, official)",
 		"talos: v0.7.1, official (before: v0.7.1, built from v0.8.0)",
