@@ -1,7 +1,7 @@
-// Command controlplane is the Kubernetes control plane in one executable: etcd, kube-apiserver,
-// kube-controller-manager and kube-scheduler, and etcdutl, which makes etcd's data of a snapshot, each the upstream command with
-// the upstream flags, chosen by the first argument. One executable, because they share most of their code: built apart they would take four times the
-// room. The lab runs one process per component, as Talos runs one static Pod per component.
+// Command controlplane is the Kubernetes control plane in one executable: etcd, kube-apiserver, kube-controller-manager and
+// kube-scheduler. It also contains etcdutl, which creates etcd's data from a snapshot. Each is the upstream command with the
+// upstream flags. The first argument selects the command. The commands share most of their code, so separate executables would take
+// four times the space. The lab runs one process per component, as Talos runs one static Pod per component.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 		usage()
 	}
 	name := os.Args[1]
-	os.Args = append([]string{name}, os.Args[2:]...) // the commands read their flags from there
+	os.Args = append([]string{name}, os.Args[2:]...) // the commands read their flags from os.Args
 	switch name {
 	case "etcd":
 		etcdmain.Main(os.Args)
@@ -45,10 +45,10 @@ func main() {
 	}
 }
 
-// run runs a command as upstream's main does: with logs set up and flushed.
+// run runs a command as upstream's main does: it sets up the logs, and flushes them at the end.
 func run(command *cobra.Command) { os.Exit(cli.Run(command)) }
 
-// snapshots returns the part of etcdutl that handles snapshots, as upstream's main has it (etcdutl/ctl.go).
+// snapshots returns the part of etcdutl that handles snapshots, as in upstream's main (etcdutl/ctl.go).
 func snapshots() *cobra.Command {
 	command := &cobra.Command{Use: "etcdutl", SilenceUsage: true}
 	command.AddCommand(etcdutl.NewSnapshotCommand())

@@ -1,6 +1,6 @@
-// Command kwok plays the Pods of emulated nodes: what is scheduled onto one of them runs, what is deleted ends. It is
-// KWOK's controller with its own fast stages and those of stages.yaml. Nodes are not its business: the lab, which
-// knows which machine is on, registers them and keeps their leases.
+// Command kwok plays the Pods of emulated nodes: a Pod that is scheduled onto one of them runs, and a deleted Pod ends. It is
+// KWOK's controller with its own fast stages and those of stages.yaml. It does not manage nodes. The lab knows which machines are
+// on, registers their nodes and renews their leases.
 package main
 
 import (
@@ -53,7 +53,7 @@ func play(ctx context.Context, kubeconfig, selector string) error {
 	return nil
 }
 
-// parallelism is how many Pods are played at once.
+// parallelism is the number of Pods that are played at once.
 const parallelism = 4
 
 func configure(kubeconfig string) (controllers.Config, error) {
@@ -68,21 +68,21 @@ func configure(kubeconfig string) (controllers.Config, error) {
 	configuration := controllers.Config{
 		Clock: clock.RealClock{},
 		ID:    identity,
-		// Pods of nodes to which the controller manager has given no network yet; the lab waits for one.
+		// For Pods of nodes to which the controller manager has not assigned a network yet; the lab waits for one.
 		CIDR:                      "10.0.0.1/24",
 		PodPlayStageParallelism:   parallelism,
 		NodePlayStageParallelism:  1,
 		PodsOnNodeSyncParallelism: parallelism,
 		LocalStages: map[internalversion.StageResourceRef][]*internalversion.Stage{
 			{APIGroup: "v1", Kind: "Pod"}: pods,
-			// Without an entry for nodes KWOK knows of no node, and plays no Pod (controllers/controller.go).
+			// Without an entry for nodes KWOK finds no node, and plays no Pod (controllers/controller.go).
 			{APIGroup: "v1", Kind: "Node"}: nil,
 		},
 	}
 	return configuration, connect(&configuration, kubeconfig)
 }
 
-// connect makes the clients.
+// connect creates the clients.
 func connect(configuration *controllers.Config, kubeconfig string) error {
 	clients, err := client.NewClientset("", kubeconfig)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"sigs.k8s.io/kwok/pkg/config"
 )
 
-// additions are the stages that KWOK's fast ones lack; each says why.
+// additions are the stages that KWOK's fast ones lack. A comment at each stage says why.
 //
 //go:embed stages.yaml
 var additions string
 
-// podStages are the steps of a Pod's life: KWOK's fast ones, and ours.
+// podStages returns the stages of a Pod's life: KWOK's fast ones, and ours.
 func podStages() ([]*internalversion.Stage, error) {
 	texts := []string{fast.DefaultPodReady, fast.DefaultPodComplete, fast.DefaultPodDelete}
 	texts = append(texts, strings.Split(additions, "\n---\n")...)

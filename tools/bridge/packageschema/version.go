@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// WithVersion returns the package schema (JSON) with its top-level version set. The generator leaves it out, so that
-// the file does not change with every build (pkg/tfgen/generate.go of pulumi-terraform-bridge).
+// WithVersion returns the package schema (JSON) with its top-level version set. The generator omits the version, so that the file
+// does not change with every build (pkg/tfgen/generate.go of pulumi-terraform-bridge).
 func WithVersion(schema []byte, version string) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &fields); err != nil {

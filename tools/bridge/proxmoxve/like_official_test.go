@@ -11,13 +11,13 @@ import (
 	"github.com/em-infra/em-infra/tools/internal/official"
 )
 
-// TestInputsAndStatesAreTheOfficialOnes: a state of the official plugin is no change for this one, and the other way round.
+// TestInputsAndStatesAreTheOfficialOnes: a state of the official plugin is no change for this plugin, and vice versa.
 func TestInputsAndStatesAreTheOfficialOnes(t *testing.T) {
 	t.Parallel()
 	official.Hold(t, start(t), "testdata/official-6.18.1.json")
 }
 
-// TestStatesOfAnEarlierBuildAreNoChange: clusters that stand are not rebooted because the plugin is another one.
+// TestStatesOfAnEarlierBuildAreNoChange: another build of the plugin does not reboot existing clusters.
 func TestStatesOfAnEarlierBuildAreNoChange(t *testing.T) {
 	t.Parallel()
 	official.Hold(t, start(t), "testdata/earlier-build.json")

@@ -1,5 +1,5 @@
-// Package proxmoxve describes the Pulumi provider proxmoxve to the Terraform bridge, under the tokens
-// of github.com/muhlba91/pulumi-proxmoxve/sdk/v6, so that programs written against that SDK run on it.
+// Package proxmoxve describes the Pulumi provider proxmoxve to the Terraform bridge. It uses the tokens of
+// github.com/muhlba91/pulumi-proxmoxve/sdk/v6, so that programs written with that SDK run on it.
 package proxmoxve
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/tools/bridge/packageschema"
 )
 
-// Name is the package name in every token, and the NAME of the binary pulumi-resource-NAME.
+// Name is the package name in every token, and NAME in the binary pulumi-resource-NAME.
 const Name = "proxmoxve"
 
 // prefix starts every type name of the Terraform provider.
@@ -50,7 +50,7 @@ func Provider(version string) tfbridge.ProviderInfo {
 		DataSources:       dataSources(),
 		IgnoreMappings: []string{
 			prefix + "container",      // a data source since bpg v0.71; the resource of that name is mapped
-			prefix + "metrics_server", // younger than the SDK
+			prefix + "metrics_server", // newer than the SDK
 		},
 	}
 	info.SetAutonaming(255, "-")

@@ -9,8 +9,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// resources maps every resource of the SDK. The modules are spelled as in the SDK's tokens, upper and lower case
-// alike, since a token is what a program's state holds.
+// resources maps every resource of the SDK. The modules have the upper and lower case of the SDK's tokens, since the state of a
+// program contains the tokens.
 func resources() map[string]*tfbridge.ResourceInfo {
 	return map[string]*tfbridge.ResourceInfo{
 		prefix + "acl":             named("index", "Acl"),
@@ -109,7 +109,7 @@ func function(module, name string) *tfbridge.DataSourceInfo {
 	return &tfbridge.DataSourceInfo{Tok: tfbridge.MakeDataSource(Name, module, name)}
 }
 
-// withID is for a plugin-framework resource whose schema has no "id" of type string: its ID is another property.
+// withID is for a plugin-framework resource whose schema has no "id" of type string. Its ID is another property.
 func withID(key resource.PropertyKey, info *tfbridge.ResourceInfo) *tfbridge.ResourceInfo {
 	info.ComputeID = idFrom(key)
 	return info

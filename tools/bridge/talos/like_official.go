@@ -11,18 +11,18 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// resolvedApplyMode is an output of the official plugin, made from v0.10.1 of the Terraform provider, that v0.8.0 has not: the
-// mode that a configuration is applied in, which is the mode that was asked for in every case that v0.8.0 knows
-// (talos_machine_configuration_apply_resource.go, handleRebootPrevention). The official plugin applies each configuration once
-// more whose state has it not. It is added to what the bridge returns, since the bridge would note it as a property that
-// is nothing to the provider, and the official plugin would read that note.
+// resolvedApplyMode is an output of the official plugin, which is built from v0.10.1 of the Terraform provider. v0.8.0 does not
+// have it. It is the mode in which a configuration is applied. In every case that v0.8.0 knows, that is the requested mode
+// (talos_machine_configuration_apply_resource.go, handleRebootPrevention). If it is missing in a state, the official plugin applies
+// the configuration once more. It is added to the answers of the bridge. The bridge itself would record it as a property that the
+// provider does not have, and the official plugin would read that record.
 const (
 	typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
 	applyMode         = "applyMode"
 	resolvedApplyMode = "resolvedApplyMode"
 )
 
-// Server makes the provider as the engine talks to it. The version is a semantic version without a leading v.
+// Server returns the function with which the engine starts the provider. The version is a semantic version without a leading v.
 func Server(ctx context.Context, version string) func(*pprovider.HostClient) (pulumirpc.ResourceProviderServer, error) {
 	return func(host *pprovider.HostClient) (pulumirpc.ResourceProviderServer, error) {
 		metadata, err := Metadata(version)
@@ -34,19 +34,19 @@ func Server(ctx context.Context, version string) func(*pprovider.HostClient) (pu
 	}
 }
 
-// likeOfficial writes states of configurations as the official plugin does.
+// likeOfficial writes the states of configurations as the official plugin does.
 type likeOfficial struct {
 	pulumirpc.ResourceProviderServer
 }
 
-// Create makes a resource.
+// Create creates a resource.
 func (l likeOfficial) Create(ctx context.Context, request *pulumirpc.CreateRequest) (*pulumirpc.CreateResponse, error) {
 	response, err := l.ResourceProviderServer.Create(ctx, request)
 	addResolvedMode(request.GetUrn(), response.GetProperties())
 	return response, err
 }
 
-// Update changes a resource.
+// Update updates a resource.
 func (l likeOfficial) Update(ctx context.Context, request *pulumirpc.UpdateRequest) (*pulumirpc.UpdateResponse, error) {
 	response, err := l.ResourceProviderServer.Update(ctx, request)
 	addResolvedMode(request.GetUrn(), response.GetProperties())
@@ -66,7 +66,7 @@ func addResolvedMode(urn string, outputs *structpb.Struct) {
 	}
 }
 
-// withoutResolvedMode has the provider read states as v0.8.0 would have written them.
+// withoutResolvedMode makes the provider read states as v0.8.0 would have written them.
 func withoutResolvedMode(info *tfbridge.ResourceInfo) *tfbridge.ResourceInfo {
 	info.TransformFromState = func(_ context.Context, state resource.PropertyMap) (resource.PropertyMap, error) {
 		known := state.Copy()

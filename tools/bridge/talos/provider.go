@@ -1,5 +1,5 @@
-// Package talos describes the Pulumi provider talos to the Terraform bridge, under the tokens of
-// github.com/pulumiverse/pulumi-talos/sdk, so that programs written against that SDK run on it.
+// Package talos describes the Pulumi provider talos to the Terraform bridge. It uses the tokens of
+// github.com/pulumiverse/pulumi-talos/sdk, so that programs written with that SDK run on it.
 package talos
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/tools/bridge/packageschema"
 )
 
-// Name is the package name in every token, and the NAME of the binary pulumi-resource-NAME.
+// Name is the package name in every token, and NAME in the binary pulumi-resource-NAME.
 const Name = "talos"
 
 //go:embed schema.json
@@ -21,7 +21,7 @@ var schema []byte
 //go:embed bridge-metadata.json
 var metadata []byte
 
-// Metadata is the Pulumi package schema of that version and the bridge's notes, both in JSON.
+// Metadata returns the Pulumi package schema of a version and the bridge's notes, both in JSON.
 func Metadata(version string) (pf.ProviderMetadata, error) {
 	versioned, err := packageschema.WithVersion(schema, version)
 	return pf.ProviderMetadata{PackageSchema: versioned, BridgeMetadata: metadata}, err

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	generator.Main(m, func(version string) { tfgen.Main(talos.Name, talos.Provider(version)) })
 }
 
-// TestEmbeddedFilesAreTheGenerators: with -update it makes them.
+// TestEmbeddedFilesAreTheGenerators compares the embedded files with the generator's. With -update it writes them.
 func TestEmbeddedFilesAreTheGenerators(t *testing.T) {
 	t.Parallel()
 	sdk, err := contract.FindSDK(sdkModule)
@@ -26,8 +26,8 @@ func TestEmbeddedFilesAreTheGenerators(t *testing.T) {
 	generator.HoldEmbedded(t, sdk.Version)
 }
 
-// TestSchemaServesTheSDK holds the schema against the Go SDK: every resource and function, every input and output
-// with its type (so that a block of which there can be only one is an object in both), what is required and secret.
+// TestSchemaServesTheSDK compares the schema with the Go SDK: every resource and function, every input and output with its type,
+// and what is required and secret. A block that can exist only once is an object in both.
 func TestSchemaServesTheSDK(t *testing.T) {
 	t.Parallel()
 	const older = "the SDK was made from 0.10.1 of the Terraform provider; 0.8.0 is the last that the Go module proxy serves"

@@ -1,5 +1,5 @@
-// Package contract states, for tests, what a Pulumi Go SDK asks of its provider plugin and what a plugin's package
-// schema offers, both in the same form, so that the one can be held against the other.
+// Package contract describes, for tests, what a Pulumi Go SDK needs from its provider plugin, and what the package schema of a
+// plugin offers. Both descriptions have the same form, so that they can be compared.
 package contract
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Facts map a place to what stands there. Places are
+// Facts map places to values. The places and their values are
 //
 //	TOKEN                           resource | function
 //	TOKEN inputs.disks[].size       the type of a property: string, boolean, integer, number, any, archive,
@@ -19,11 +19,11 @@ import (
 //	TOKEN required.nodeName         yes, for an input of a resource
 //	TOKEN secret.kubeconfigRaw      yes, for an output of a resource
 //
-// The token of the provider itself is pulumi:providers:NAME; it has inputs and secrets, but no outputs, since SDKs
-// leave out those of its outputs that are no strings.
+// The token of the provider itself is pulumi:providers:NAME. It has inputs and secrets, but no outputs, since SDKs omit those of
+// its outputs that are not strings.
 type Facts map[string]string
 
-// The types of property values. An enum counts as the type of its values.
+// The types of property values. An enum has the type of its values.
 const (
 	typeString         = "string"
 	typeBoolean        = "boolean"
@@ -37,11 +37,11 @@ const (
 	typeMap            = "map"
 )
 
-// Exceptions excuse every difference at a place and below it; the value is the reason. "TOKEN inputs.rngs" covers
-// "TOKEN inputs.rngs[].source", "TOKEN" covers the whole resource or function.
+// Exceptions excuse every difference at a place and below it. The value is the reason. "TOKEN inputs.rngs" covers "TOKEN
+// inputs.rngs[].source"; "TOKEN" covers the whole resource or function.
 type Exceptions map[string]string
 
-// Compare reads both sides and returns their Differences. The SDK's package lies in the folder under of its module.
+// Compare reads both sides and returns their Differences. The SDK's package is in the folder under of its module.
 func Compare(sdk SDK, under string, schema []byte, exceptions Exceptions) ([]string, error) {
 	asked, err := FromSDK(filepath.Join(sdk.Dir, under))
 	if err != nil {
@@ -54,8 +54,8 @@ func Compare(sdk SDK, under string, schema []byte, exceptions Exceptions) ([]str
 	return Differences(asked, offered, exceptions), nil
 }
 
-// Differences says in what a schema differs from an SDK, one line each, sorted. An exception that excuses nothing is
-// reported too, so that the list stays as short as it can be.
+// Differences returns the differences between a schema and an SDK, one line each, sorted. It also reports an exception that excuses
+// nothing, so that the list of exceptions stays short.
 func Differences(sdk, schema Facts, exceptions Exceptions) []string {
 	places := maps.Clone(sdk)
 	maps.Copy(places, schema)
@@ -81,7 +81,7 @@ func Differences(sdk, schema Facts, exceptions Exceptions) []string {
 	return lines
 }
 
-// find returns the exception that covers a place.
+// find returns the exception that covers a place, if there is one.
 func (e Exceptions) find(place string) (string, bool) {
 	for exception := range e {
 		rest, found := strings.CutPrefix(place, exception)

@@ -10,7 +10,8 @@ import (
 	"github.com/em-infra/em-infra/tools/internal/contract"
 )
 
-// sdk is what Pulumi's code generator writes, cut down to what is read: a resource, a function and a provider.
+// sdk is a short form of what Pulumi's code generator writes, with only the parts that are read: a resource, a function and a
+// provider.
 const sdk = `package pets
 
 type Dog struct {

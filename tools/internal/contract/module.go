@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// SDK is a module that the root go.mod requires: the Go SDK that the program is written with.
+// SDK is a module that the root go.mod requires: the Go SDK with which the program is written.
 type SDK struct {
 	Dir     string // its sources
-	Version string // semantic, without the v: what its plugin reports
+	Version string // semantic, without the v; its plugin reports the same version
 }
 
-// FindSDK asks the go command for a module of the root go.mod, which lies in the directory above the tools module.
+// FindSDK asks the go command for a module of the root go.mod, which is in the directory above the tools module.
 func FindSDK(module string) (SDK, error) {
 	tools, err := goCommand("", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
 		return SDK{}, err
 	}
 	root := filepath.Dir(strings.TrimSpace(string(tools)))
-	// "download" and not "list": it fetches the sources when they are not in the module cache.
+	// "download" and not "list", because it downloads the sources if they are not in the module cache.
 	text, err := goCommand(root, "mod", "download", "-json", module)
 	if err != nil {
 		return SDK{}, err

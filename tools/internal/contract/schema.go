@@ -8,7 +8,7 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 )
 
-// FromSchema reads the facts out of a package schema in JSON.
+// FromSchema reads the facts from a package schema in JSON.
 func FromSchema(text []byte) (Facts, error) {
 	var spec schema.PackageSpec
 	if err := json.Unmarshal(text, &spec); err != nil {
@@ -81,13 +81,13 @@ func (s schemaReader) typ(place string, t schema.TypeSpec) {
 	}
 }
 
-// ref follows a reference to a type of the package, or to one of those that every package has.
+// ref follows a reference to a type of the package, or to a type that every package has.
 func (s schemaReader) ref(place, ref string) {
 	switch ref {
 	case "pulumi.json#/Any":
 		s.facts[place] = typeAny
 	case "pulumi.json#/Asset":
-		// As the Go SDK generator reads it: an asset and an archive fit alike.
+		// The Go SDK generator accepts an asset or an archive here.
 		s.facts[place] = typeAssetOrArchive
 	case "pulumi.json#/Archive":
 		s.facts[place] = typeArchive

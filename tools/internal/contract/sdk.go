@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// FromSDK reads the facts out of the Go sources under dir: those that Pulumi's code generator writes for a package.
+// FromSDK reads the facts from the Go sources under dir, which Pulumi's code generator wrote for a package.
 func FromSDK(dir string) (Facts, error) {
 	facts := Facts{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -27,7 +27,7 @@ func FromSDK(dir string) (Facts, error) {
 	return facts, nil
 }
 
-// packageFacts adds what one directory's package registers and invokes.
+// packageFacts adds the resources that the package in a directory registers, and the functions that it invokes.
 func packageFacts(dir string, facts Facts) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -50,13 +50,13 @@ func packageFacts(dir string, facts Facts) error {
 	return nil
 }
 
-// sdkPackage is one Go package of an SDK: its types by name, and where the facts go.
+// sdkPackage is a Go package of an SDK: its types by name, and the facts to which it adds.
 type sdkPackage struct {
 	named map[string]ast.Expr
 	facts Facts
 }
 
-// declarations notes the types of a file and returns its functions.
+// declarations records the types of a file and returns its functions.
 func (p sdkPackage) declarations(file *ast.File) []*ast.FuncDecl {
 	var funcs []*ast.FuncDecl
 	for _, decl := range file.Decls {
@@ -74,8 +74,8 @@ func (p sdkPackage) declarations(file *ast.File) []*ast.FuncDecl {
 	return funcs
 }
 
-// function adds the facts of a constructor ("NewX" calls ctx.RegisterResource) or of a function ("GetX" calls
-// ctx.Invoke); any other is passed over.
+// function adds the facts of a constructor ("NewX" calls ctx.RegisterResource) or of a function ("GetX" calls ctx.Invoke). It
+// ignores all others.
 func (p sdkPackage) function(fn *ast.FuncDecl) error {
 	if fn.Recv != nil {
 		return nil
@@ -123,7 +123,7 @@ func (p sdkPackage) resource(tok, name string, constructor *ast.FuncDecl) error 
 	return nil
 }
 
-// private finds the struct of plain values that belongs to the exported one of inputs: "vmArgs" for "VMArgs".
+// private returns the struct of plain values that belongs to an exported struct of inputs: "vmArgs" for "VMArgs".
 func (p sdkPackage) private(exported string) string {
 	for name := range p.named {
 		if name != exported && strings.EqualFold(name, exported) {
@@ -133,7 +133,7 @@ func (p sdkPackage) private(exported string) string {
 	return exported
 }
 
-// tokenOf is the string that a function hands to the method of that name first.
+// tokenOf returns the first argument of a function's call of a method, if it is a string.
 func tokenOf(fn *ast.FuncDecl, method string) (string, bool) {
 	var found string
 	ast.Inspect(fn, func(node ast.Node) bool {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// properties adds the types of a struct's properties: its fields with a "pulumi" tag. A struct that is not there is
-// an error unless it is optional.
+// properties adds the types of a struct's properties: its fields with a "pulumi" tag. A missing struct is an error unless it is
+// optional.
 func (p sdkPackage) properties(place, structName string, optional bool) error {
 	fields, ok := p.named[structName].(*ast.StructType)
 	if !ok {
@@ -68,7 +68,7 @@ func plain(name string) (string, bool) {
 	}
 }
 
-// typ adds the type of a property, plain ("*string", "[]Disk") or as an output ("pulumi.StringPtrOutput").
+// typ adds the type of a property: a plain type ("*string", "[]Disk") or an output type ("pulumi.StringPtrOutput").
 func (p sdkPackage) typ(place string, expr ast.Expr) error {
 	switch t := expr.(type) {
 	case *ast.StarExpr:
@@ -110,10 +110,10 @@ func (p sdkPackage) ident(place, name string) error {
 	}
 }
 
-// wrapped adds the type that stands in the name of an output type without its "Output": StringPtr, DiskArray.
+// wrapped adds the type that the name of an output type contains, without its "Output": StringPtr, DiskArray.
 func (p sdkPackage) wrapped(place, name string) error {
 	switch p.named[name].(type) {
-	case *ast.StructType, *ast.Ident: // not "DiskArray", which is a Go type too
+	case *ast.StructType, *ast.Ident: // not "DiskArray", which is a Go type, too
 		return p.ident(place, name)
 	}
 	switch name {

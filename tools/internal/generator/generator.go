@@ -1,4 +1,4 @@
-// Package generator holds what a bridged plugin embeds against what its schema generator makes. It serves tests.
+// Package generator compares the files that a bridged plugin embeds with those that its schema generator writes. It is for tests.
 package generator
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// version, when set in the environment, makes a test binary be its bridge's generator for that version: the generators
-// read the command line of their process and end it.
+// version is the environment variable with which a test binary runs its bridge's generator for that version. A process of its own
+// is needed, because the generators read the command line of their process and end it.
 const version = "EM_INFRA_GENERATE"
 
 var update = flag.Bool("update", false, "write what the generator makes over the embedded files")
@@ -26,8 +26,8 @@ func Main(m *testing.M, generate func(version string)) {
 	os.Exit(m.Run())
 }
 
-// HoldEmbedded makes the files that the plugin embeds, in the folder of its package, anew and compares. With the test
-// flag -update it is the way to write them.
+// HoldEmbedded generates the files that the plugin embeds, and compares them with those in the folder of its package. With the test
+// flag -update it writes them.
 func HoldEmbedded(t *testing.T, sdkVersion string) {
 	t.Helper()
 	made := t.TempDir()

@@ -1,6 +1,6 @@
-// Package official holds a plugin against what the official one answered, for tests: the official plugins can be downloaded on few
-// machines that tests run on, and a state has to mean the same to both. The answers stand in files that say which plugin gave
-// them, and how it was asked.
+// Package official compares a plugin with recorded answers of the official plugin. It is for tests. Only few of the machines that
+// run tests can download the official plugins, and a state must mean the same to both. The files with the answers say which plugin
+// answered, and how it was asked.
 package official
 
 import (
@@ -21,36 +21,36 @@ import (
 
 // Record is a file of answers.
 type Record struct {
-	Source        string           `json:"source"`        // the plugin, what it was built from, and when it was asked
+	Source        string           `json:"source"`        // the plugin, the version that it was built from, and the time of the answers
 	Configuration *structpb.Struct `json:"configuration"` // inputs of its provider, made up
 	Answers       []Answer         `json:"answers"`       // in the order in which they were given
 }
 
-// Answer is what the official plugin makes of inputs.
+// Answer is an answer of the official plugin, with the request.
 type Answer struct {
 	Call  Call             `json:"call"`
 	Type  string           `json:"type"` // of the resource
 	Given *structpb.Struct `json:"given"`
-	// State is what the resource is like already, as the official plugin wrote it, for a difference.
+	// State is the state of the resource, as the official plugin wrote it. It is for a difference.
 	State *structpb.Struct `json:"state,omitempty"`
-	// Ignored are the paths that the program has the engine ignore in a difference.
+	// Ignored are the program's ignoreChanges. They are for a difference.
 	Ignored []string `json:"ignored,omitempty"`
-	// Answer are inputs, planned outputs, or the paths that differ.
+	// Answer contains inputs, planned outputs, or the paths that differ.
 	Answer *structpb.Struct `json:"answer"`
 }
 
-// Call is what is asked of a plugin.
+// Call is a kind of request to a plugin.
 type Call string
 
 // The calls.
 const (
 	CheckConfig Call = "checkConfig" // inputs of a provider, with its defaults
 	Check       Call = "check"       // inputs of a resource, with its defaults
-	Plan        Call = "plan"        // outputs of a resource that is to be made
-	Diff        Call = "diff"        // between a state and the inputs that led to it, none where the answer is empty
+	Plan        Call = "plan"        // outputs of a resource that does not exist yet
+	Diff        Call = "diff"        // between a state and the inputs that led to it; there is none if the answer is empty
 )
 
-// Start makes a server as the engine would run it, beside an engine that keeps what is logged.
+// Start starts a server as the engine would, beside an engine that keeps the logs.
 func Start(t *testing.T, serve func(*pprovider.HostClient) (pulumirpc.ResourceProviderServer, error)) pulumirpc.ResourceProviderServer {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -68,7 +68,7 @@ func Start(t *testing.T, serve func(*pprovider.HostClient) (pulumirpc.ResourcePr
 	return server
 }
 
-// Hold asks the plugin what the official one was asked, and expects the same answers.
+// Hold sends the recorded requests to the plugin, and expects the answers of the official plugin.
 func Hold(t *testing.T, server pulumirpc.ResourceProviderServer, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -109,6 +109,6 @@ func ask(ctx context.Context, server pulumirpc.ResourceProviderServer, a Answer)
 		}
 		return paths, err
 	default:
-		return nil, fmt.Errorf("nobody can be asked %q", a.Call)
+		return nil, fmt.Errorf("unknown call %q", a.Call)
 	}
 }

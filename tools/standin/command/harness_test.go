@@ -17,7 +17,7 @@ import (
 
 const urn = "urn:pulumi:test::em-infra::command:local:Command::probe"
 
-// harness is the provider as the engine sees it, next to an engine that keeps what is logged.
+// harness is the provider as the engine sees it, beside an engine that keeps the logs.
 type harness struct {
 	pulumirpc.ResourceProviderServer
 	t      *testing.T
@@ -42,7 +42,7 @@ func start(t *testing.T) harness {
 	return harness{ResourceProviderServer: server, t: t, engine: engine}
 }
 
-// create makes the resource and returns its outputs.
+// create creates the resource and returns its outputs.
 func (h harness) create(inputs resource.PropertyMap) (resource.PropertyMap, error) {
 	response, err := h.Create(h.t.Context(), &pulumirpc.CreateRequest{Urn: urn, Properties: h.marshal(inputs)})
 	if err != nil {
@@ -87,5 +87,5 @@ func (h harness) unmarshal(marshalled *structpb.Struct) resource.PropertyMap {
 	return properties
 }
 
-// props makes properties of plain Go values.
+// props converts plain Go values to properties.
 func props(values map[string]any) resource.PropertyMap { return resource.NewPropertyMapFromMap(values) }

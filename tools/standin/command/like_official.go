@@ -9,15 +9,15 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// frameworkVersion is what the framework of the official provider writes into the inputs of each provider resource:
-// pulumi-command v1.2.1 is made with pulumi-go-provider v1.3.0, whose file .version says 1.2.0. That of the stand-in is another
-// one, so that the provider would change whenever a state goes from the one to the other.
+// frameworkVersion is the version that the framework of the official provider writes into the inputs of each provider resource.
+// pulumi-command v1.2.1 is built with pulumi-go-provider v1.3.0, whose file .version says 1.2.0. The framework of the stand-in has
+// another version. Without frameworkVersion the provider would change whenever a state moves from one plugin to the other.
 const (
 	frameworkVersionKey = "__pulumi-go-provider-version"
 	frameworkVersion    = "1.2.0"
 )
 
-// Server makes the provider as the engine talks to it. The version is a semantic version without a leading v.
+// Server returns the function with which the engine starts the provider. The version is a semantic version without a leading v.
 func Server(version string) func(*pprovider.HostClient) (pulumirpc.ResourceProviderServer, error) {
 	return func(host *pprovider.HostClient) (pulumirpc.ResourceProviderServer, error) {
 		server, err := provider.RawServer(Name, version, New())(host)
@@ -25,7 +25,7 @@ func Server(version string) func(*pprovider.HostClient) (pulumirpc.ResourceProvi
 	}
 }
 
-// likeOfficial is the stand-in with the inputs of the official provider.
+// likeOfficial is the stand-in with the provider inputs of the official provider.
 type likeOfficial struct {
 	pulumirpc.ResourceProviderServer
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/command"
 )
 
-// TestInputsAndStatesAreTheOfficialOnes: a state of the official plugin is no change for this one, and the other way round.
+// TestInputsAndStatesAreTheOfficialOnes: a state of the official plugin is no change for this plugin, and vice versa.
 func TestInputsAndStatesAreTheOfficialOnes(t *testing.T) {
 	t.Parallel()
 	official.Hold(t, official.Start(t, command.Server("1.2.1")), "testdata/official-1.2.1.json")

@@ -1,6 +1,6 @@
-// Package command is a stand-in for the Pulumi provider command. It serves the one resource command:local:Command
-// with the inputs, outputs and semantics of the official provider, which is published as no Go module. It is test
-// equipment: where the official plugin can be installed, that one is used.
+// Package command is a stand-in for the Pulumi provider command. It serves only the resource command:local:Command, with the
+// inputs, outputs and semantics of the official provider, which is not published as a Go module. It is test equipment: the official
+// plugin is used where it can be installed.
 package command
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/command/local"
 )
 
-// Name is the package name in every token, and the NAME of the binary pulumi-resource-NAME.
+// Name is the package name in every token, and NAME in the binary pulumi-resource-NAME.
 const Name = "command"
 
-// Notice is logged when an operation configures the provider, so that nobody takes it for the official one.
+// Notice is logged when an operation configures the provider, so that users do not take it for the official provider.
 const Notice = "em-infra's stand-in for the provider command: serves command:local:Command alone, for tests"
 
-// New makes the provider.
+// New returns the provider.
 func New() provider.Provider {
 	p := infer.Provider(infer.Options{
 		Metadata: schema.Metadata{

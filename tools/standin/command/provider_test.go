@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/command"
 )
 
-// TestSchemaServesTheSDK holds the schema against the Go SDK: every input and output with its type, and what is
-// required and secret.
+// TestSchemaServesTheSDK compares the schema with the Go SDK: every input and output with its type, and what is required and
+// secret.
 func TestSchemaServesTheSDK(t *testing.T) {
 	t.Parallel()
 	sdk, err := contract.FindSDK("github.com/pulumi/pulumi-command/sdk")

@@ -43,7 +43,7 @@ func TestDiff(t *testing.T) {
 			pulumirpc.DiffResponse_DIFF_SOME,
 			map[string]pulumirpc.PropertyDiff_Kind{"environment.A": pulumirpc.PropertyDiff_UPDATE},
 		},
-		// The SDK asks the engine to replace on "triggers[*]"; what the provider says of a trigger is an update.
+		// The SDK asks the engine to replace on "triggers[*]". The provider reports a changed trigger as an update.
 		"a trigger is seen": {
 			map[string]any{"triggers": []any{"y"}},
 			pulumirpc.DiffResponse_DIFF_SOME,
@@ -87,7 +87,7 @@ func TestLogging(t *testing.T) {
 				inputs["logging"] = logging
 			}
 			outputs := h.mustCreate(props(inputs))
-			require.Equal(t, "out\nend", outputs["stdout"].StringValue(), "what is logged does not change what is kept")
+			require.Equal(t, "out\nend", outputs["stdout"].StringValue(), "logging does not change the outputs")
 			require.Equal(t, "err", outputs["stderr"].StringValue())
 
 			lines := []string{}
@@ -112,8 +112,8 @@ func TestLoggingRefusesAnUnknownValue(t *testing.T) {
 	require.Equal(t, "logging", got.GetFailures()[0].GetProperty())
 }
 
-// TestSecrets: an output that is an input too is secret where the input is. Stdout and stderr are secret where the
-// program asks for it by additionalSecretOutputs, which is the engine's work.
+// TestSecrets: an output that is also an input is secret if the input is. Stdout and stderr are secret if the program sets
+// additionalSecretOutputs, which the engine applies.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	inputs := props(map[string]any{"create": "echo $TOKEN", "dir": "/"})

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/tools/bridge/talos"
 )
 
-// version is set by the linker: that of the SDK in the root go.mod, without the v.
+// version is the version of the SDK in the root go.mod, without the v. The linker sets it.
 var version string
 
 func main() {

@@ -1,7 +1,7 @@
-// Package local runs commands of this machine as resources: the type command:local:Command.
+// Package local runs commands on this machine as resources: the type command:local:Command.
 //
-// Inputs, outputs and semantics are those of pulumi-command v1.2.1 (SDK module github.com/pulumi/pulumi-command/sdk,
-// package go/command/local; provider/pkg/provider/local of the repository at that tag).
+// Inputs, outputs and semantics are those of pulumi-command v1.2.1 (SDK module github.com/pulumi/pulumi-command/sdk, package
+// go/command/local; provider/pkg/provider/local of the repository at that tag).
 package local
 
 import (
@@ -16,34 +16,34 @@ import (
 // Command is the resource command:local:Command. The token comes from the names of this package and this type.
 type Command struct{}
 
-// CommandInputs are what a program sets. All are optional; a command that is not given is not run.
+// CommandInputs are the inputs that a program sets. All are optional. A missing command is not run.
 type CommandInputs struct {
 	Triggers *[]any  `pulumi:"triggers,optional" provider:"replaceOnChanges"` // Any change replaces the resource.
-	Create   *string `pulumi:"create,optional"`                               // Run once, when the resource is made.
-	Update   *string `pulumi:"update,optional"`                               // Run on a change; Create when not given.
-	Delete   *string `pulumi:"delete,optional"`                               // Run when the resource goes.
+	Create   *string `pulumi:"create,optional"`                               // Run once, when the resource is created.
+	Update   *string `pulumi:"update,optional"`                               // Run on a change. Default: Create.
+	Delete   *string `pulumi:"delete,optional"`                               // Run when the resource is deleted.
 
 	Stdin       *string            `pulumi:"stdin,optional"`
-	Logging     *Logging           `pulumi:"logging,optional"`     // Both streams when not given.
-	Interpreter *[]string          `pulumi:"interpreter,optional"` // ["/bin/sh", "-c"] when not given or empty.
-	Dir         *string            `pulumi:"dir,optional"`         // The plugin's working directory when not given.
-	Environment *map[string]string `pulumi:"environment,optional"` // On top of the plugin's own.
+	Logging     *Logging           `pulumi:"logging,optional"`     // Default: both streams.
+	Interpreter *[]string          `pulumi:"interpreter,optional"` // Default, also for an empty list: ["/bin/sh", "-c"].
+	Dir         *string            `pulumi:"dir,optional"`         // Default: the plugin's working directory.
+	Environment *map[string]string `pulumi:"environment,optional"` // Added to the plugin's own environment.
 
 	AssetPaths   *[]string `pulumi:"assetPaths,optional"`   // Globs of files to return one by one.
 	ArchivePaths *[]string `pulumi:"archivePaths,optional"` // Globs of files to return as one archive.
 
-	// AddPreviousOutputInEnv hands stdout and stderr of the last create or update to the next run as
-	// PULUMI_COMMAND_STDOUT and PULUMI_COMMAND_STDERR. True when not given.
+	// AddPreviousOutputInEnv passes stdout and stderr of the last create or update to the next run as PULUMI_COMMAND_STDOUT and
+	// PULUMI_COMMAND_STDERR. Default: true.
 	AddPreviousOutputInEnv *bool `pulumi:"addPreviousOutputInEnv,optional"`
 }
 
-// CommandOutputs are the inputs and what the last successful create or update left.
+// CommandOutputs are the inputs and the results of the last successful create or update.
 type CommandOutputs struct {
 	CommandInputs
 	Results
 }
 
-// Results are what a run leaves. Stdout and Stderr end without their last line break.
+// Results are the results of a run. Stdout and Stderr do not contain the last line break.
 type Results struct {
 	Stdout  string                            `pulumi:"stdout"`
 	Stderr  string                            `pulumi:"stderr"`
@@ -66,7 +66,7 @@ func (*Command) Create(
 	return infer.CreateResponse[CommandOutputs]{ID: id, Output: state}, err
 }
 
-// Update runs the update command, or create where there is none, except in a preview.
+// Update runs the update command, or the create command if there is none, except in a preview.
 func (*Command) Update(
 	ctx context.Context, req infer.UpdateRequest[CommandInputs, CommandOutputs],
 ) (infer.UpdateResponse[CommandOutputs], error) {

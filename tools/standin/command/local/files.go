@@ -12,7 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// collect puts the files that the inputs name into the results.
+// collect adds the files that the inputs name to the results.
 func collect(dir string, in CommandInputs, results *Results) error {
 	if in.AssetPaths != nil {
 		files, err := match(dir, *in.AssetPaths)
@@ -43,14 +43,14 @@ func collect(dir string, in CommandInputs, results *Results) error {
 	return nil
 }
 
-// rule is one glob; one that started with ! takes files away again.
+// rule is a glob. A glob that started with ! excludes files.
 type rule struct {
 	glob    glob.Glob
 	exclude bool
 }
 
-// match returns the files under dir that the globs name, by slash-separated path relative to dir. Rules count in
-// order, * stops at a slash and ** does not.
+// match returns the files under dir that the globs name, by slash-separated path relative to dir. The last matching rule counts. *
+// stops at a slash, ** does not.
 func match(dir string, patterns []string) (map[string]*resource.Asset, error) {
 	rules := make([]rule, 0, len(patterns))
 	for _, pattern := range patterns {

@@ -6,7 +6,7 @@ import (
 	"github.com/pulumi/pulumi-go-provider/infer"
 )
 
-// Logging says which streams of a command are shown while it runs. It does not change what is returned.
+// Logging selects the streams of a command that are shown while it runs. It does not change the results.
 type Logging string
 
 // The values of Logging, as the SDK spells them.
@@ -17,7 +17,7 @@ const (
 	NoLogging          Logging = "none"
 )
 
-// Values lists the values for the schema; with them the provider refuses any other.
+// Values lists the values for the schema. The provider refuses all others.
 func (Logging) Values() []infer.EnumValue[Logging] {
 	return []infer.EnumValue[Logging]{
 		{Name: string(LogStdout), Value: LogStdout, Description: "Show stdout alone"},
@@ -30,7 +30,7 @@ func (Logging) Values() []infer.EnumValue[Logging] {
 func (l *Logging) stdout() bool { return l == nil || *l == LogStdout || *l == LogStdoutAndStderr }
 func (l *Logging) stderr() bool { return l == nil || *l == LogStderr || *l == LogStdoutAndStderr }
 
-// lines is a writer that hands on what it gets line by line, without the line breaks.
+// lines is a writer that passes each line to emit, without the line break.
 type lines struct {
 	emit func(line string)
 	rest []byte
@@ -48,7 +48,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// flush hands on a last line that has no line break.
+// flush passes on a last line that has no line break.
 func (l *lines) flush() {
 	if len(l.rest) > 0 {
 		l.emit(string(l.rest))

@@ -17,8 +17,8 @@ import (
 	provider "github.com/pulumi/pulumi-go-provider"
 )
 
-// run runs one command and returns what it leaves. When it fails, the error has the exit status, the command and
-// what it printed, and the results are the previous ones.
+// run runs a command and returns its results. If the command fails, the error contains the exit status, the command and its output,
+// and the results are the previous ones.
 func run(ctx context.Context, command string, in CommandInputs, previous Results) (Results, error) {
 	dir, err := workDir(in)
 	if err != nil {
@@ -56,8 +56,8 @@ func run(ctx context.Context, command string, in CommandInputs, previous Results
 	return results, collect(dir, in, &results)
 }
 
-// workDir is where the command runs. A folder that is not there is looked for here, because a process with a group
-// of its own fails to start then as if the interpreter were missing.
+// workDir returns the folder in which the command runs. It checks that the folder exists. Without that check, the start of a
+// process with a group of its own would fail as if the interpreter were missing.
 func workDir(in CommandInputs) (string, error) {
 	if in.Dir == nil {
 		return os.Getwd()
@@ -68,8 +68,8 @@ func workDir(in CommandInputs) (string, error) {
 	return *in.Dir, nil
 }
 
-// newCmd has the command's process lead a group of its own, and kills that group when the context ends: the
-// interpreter alone would leave what it started behind.
+// newCmd returns a command whose process leads a group of its own. The group is killed when the context ends. If only the
+// interpreter were killed, the processes that it started would remain.
 func newCmd(ctx context.Context, command string, in CommandInputs, previous Results) *exec.Cmd {
 	argv := interpreter()
 	if in.Interpreter != nil && len(*in.Interpreter) > 0 {
@@ -105,7 +105,7 @@ func environment(in CommandInputs, previous Results) []string {
 	return env
 }
 
-// lockedWriter lets the copiers of stdout and stderr share one buffer.
+// lockedWriter lets the goroutines that copy stdout and stderr share one buffer.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  *bytes.Buffer

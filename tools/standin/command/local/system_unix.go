@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// interpreter returns what runs a command whose inputs name none (pulumi-command, provider/pkg/provider/util).
+// interpreter returns the interpreter of a command whose inputs name none (pulumi-command, provider/pkg/provider/util).
 func interpreter() []string { return []string{"/bin/sh", "-c"} }
 
-// lead makes a command lead a process group of its own, which the end of its context kills.
+// lead makes a command the leader of its own process group. The group is killed when its context ends.
 func lead(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// interpreter returns what runs a command whose inputs name none (pulumi-command, provider/pkg/provider/util).
+// interpreter returns the interpreter of a command whose inputs name none (pulumi-command, provider/pkg/provider/util).
 func interpreter() []string { return []string{"cmd", "/C"} }
 
-// lead makes a command lead a process group of its own. The end of its context kills it with all that it has started.
+// lead makes a command the leader of its own process group. When its context ends, it is killed with all processes that it started.
 func lead(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 	cmd.Cancel = func() error {

@@ -1,8 +1,8 @@
-// Package host is a stand-in for Pulumi's language host of Go: the LanguageRuntime service (pulumi proto/pulumi/language.proto)
-// for projects with `runtime: go`, as far as a plain `pulumi` needs it to run the program of a project. What it does was read in
-// sdk/go/pulumi-language-go of pulumi v3.254.0, which is published as no Go module.
+// Package host is a stand-in for Pulumi's language host of Go: the LanguageRuntime service (pulumi proto/pulumi/language.proto) for
+// projects with `runtime: go`, as far as a plain `pulumi` needs it to run the program of a project. Its behaviour is that of
+// sdk/go/pulumi-language-go of pulumi v3.254.0, as read in the sources. That host is not published as a Go module.
 //
-// It is test equipment: it runs programs, and neither plugins nor code generators.
+// It is test equipment. It runs programs, but no plugins and no code generators.
 package host
 
 import (
@@ -21,25 +21,25 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Host is the service. What it leaves out answers Unimplemented.
+// Host is the service. The methods that it does not implement return Unimplemented.
 type Host struct {
 	pulumirpc.UnimplementedLanguageRuntimeServer
 	version  string
-	engine   string // address of the engine; empty until Handshake when a person started the process
+	engine   string // address of the engine; empty until Handshake if a person started the process
 	canceled context.Context
 	cancel   context.CancelFunc
 }
 
-// New returns the service for the engine at an address, which is empty where Handshake will name it.
+// New returns the service for the engine at an address. The address is empty if Handshake will give it.
 func New(engine, version string) *Host {
 	canceled, cancel := context.WithCancel(context.Background())
 	return &Host{version: version, engine: engine, canceled: canceled, cancel: cancel}
 }
 
-// heartbeat is how often the engine is asked whether it is still there.
+// heartbeat is the interval at which the host checks that the engine still runs.
 const heartbeat = 5 * time.Minute
 
-// Serve serves until ctx ends or the engine is gone, and calls ready with the port once it listens.
+// Serve serves until ctx ends or the engine is gone. It calls ready with the port once it listens.
 func (h *Host) Serve(ctx context.Context, ready func(port int)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -64,7 +64,7 @@ func (h *Host) Serve(ctx context.Context, ready func(port int)) error {
 	return <-server.Done
 }
 
-// Handshake names the engine to a process that a person started.
+// Handshake gives the engine's address to a process that a person started.
 func (h *Host) Handshake(_ context.Context, request *pulumirpc.LanguageHandshakeRequest) (*pulumirpc.LanguageHandshakeResponse, error) {
 	if request.GetEngineAddress() == "" {
 		return nil, status.Error(codes.InvalidArgument, "the handshake names no engine")
@@ -78,7 +78,7 @@ func (h *Host) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.Plugin
 	return &pulumirpc.PluginInfo{Version: h.version}, nil
 }
 
-// About returns which Go compiles the programs.
+// About returns the path and the version of the Go that compiles the programs.
 func (h *Host) About(ctx context.Context, request *pulumirpc.AboutRequest) (*pulumirpc.AboutResponse, error) {
 	path, err := exec.LookPath("go")
 	if err != nil {
@@ -99,7 +99,7 @@ func (h *Host) Cancel(context.Context, *emptypb.Empty) (*emptypb.Empty, error) {
 
 var errNoGo = errors.New("go is not on PATH: install Go 1.26 or later (https://go.dev/dl)")
 
-// goOutput runs the go command in a folder, outside of any workspace, and returns what it printed.
+// goOutput runs the go command in a folder, outside of any workspace, and returns its output.
 func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = dir

@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/language/host"
 )
 
-// engine keeps what it is told.
+// engine keeps the messages that it gets.
 type engine struct {
 	pulumirpc.UnimplementedEngineServer
 	mu   sync.Mutex
@@ -43,7 +43,7 @@ func startEngine(t *testing.T) (*engine, string) {
 	return e, listener.Addr().String()
 }
 
-// client serves a host for an engine as the plugin does, and returns what the engine has of it.
+// client serves a host for an engine as the plugin does, and returns the engine's client of it.
 func client(t *testing.T, engine string) pulumirpc.LanguageRuntimeClient {
 	t.Helper()
 	ports, ended := make(chan int, 1), make(chan error, 1)
@@ -66,7 +66,7 @@ func client(t *testing.T, engine string) pulumirpc.LanguageRuntimeClient {
 	return pulumirpc.NewLanguageRuntimeClient(connection)
 }
 
-// program writes a Go module and returns what the engine says of it.
+// program writes a Go module and returns the engine's description of it.
 func program(t *testing.T, files map[string]string) *pulumirpc.ProgramInfo {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,8 @@ func program(t *testing.T, files map[string]string) *pulumirpc.ProgramInfo {
 
 const goMod = "module example.org/program\n\ngo 1.26.0\n"
 
-// writing is a program that writes the run that it was given into its folder and ends with the code of the configuration.
+// writing is a program that writes the environment of its run into its folder. It ends with the exit code that the configuration
+// asks for.
 const writing = `package main
 
 import (
@@ -129,7 +130,7 @@ func TestRun(t *testing.T) {
 
 	response, err = run(map[string]string{"end": "logged"})
 	require.NoError(t, err)
-	require.True(t, response.GetBail(), "the program has told the engine itself what is wrong")
+	require.True(t, response.GetBail(), "the program has already reported the error to the engine")
 	response, err = run(map[string]string{"end": "fails"})
 	require.NoError(t, err)
 	require.Equal(t, "the program ended with exit status 3", response.GetError())
@@ -168,7 +169,7 @@ func TestHandshakeComesFirstWithoutAnEngine(t *testing.T) {
 	require.Empty(t, response.GetError())
 }
 
-// TestPackages: modules that folders replace need no network, and go.mod says of them what it says of all others.
+// TestPackages: modules that are replaced by folders need no network. They are read from go.mod like all others.
 func TestPackages(t *testing.T) {
 	t.Parallel()
 	info := program(t, map[string]string{

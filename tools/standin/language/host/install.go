@@ -7,7 +7,7 @@ import (
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
 
-// InstallDependencies has go.mod and go.sum say what the program needs, as `pulumi install` asks for.
+// InstallDependencies updates go.mod and go.sum to what the program needs, for `pulumi install`.
 func (h *Host) InstallDependencies(request *pulumirpc.InstallDependenciesRequest, stream pulumirpc.LanguageRuntime_InstallDependenciesServer) error {
 	streams, stdout, stderr, err := rpcutil.MakeInstallDependenciesStreams(stream, request.GetIsTerminal())
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// GetRequiredPackages returns the providers whose SDKs the program's go.mod requires: those of its modules that have a
-// pulumi-plugin.json. Unlike the official host it downloads no module: one that is not in Go's cache is in no program either.
+// GetRequiredPackages returns the providers whose SDKs the program's go.mod requires: those modules that have a pulumi-plugin.json.
+// Unlike the official host it downloads no module. A module that is not in Go's cache is in no program either.
 func (h *Host) GetRequiredPackages(ctx context.Context, request *pulumirpc.GetRequiredPackagesRequest) (*pulumirpc.GetRequiredPackagesResponse, error) {
 	dir := request.GetInfo().GetProgramDirectory()
 	parsed, err := readModule(ctx, dir)
@@ -41,7 +41,7 @@ func (h *Host) GetRequiredPackages(ctx context.Context, request *pulumirpc.GetRe
 	return response, nil
 }
 
-// GetProgramDependencies returns the modules that go.mod requires; one that a folder replaces has no version.
+// GetProgramDependencies returns the modules that go.mod requires. A module that is replaced by a folder has no version.
 func (h *Host) GetProgramDependencies(ctx context.Context, request *pulumirpc.GetProgramDependenciesRequest) (*pulumirpc.GetProgramDependenciesResponse, error) {
 	parsed, err := readModule(ctx, request.GetInfo().GetProgramDirectory())
 	if err != nil {
@@ -65,7 +65,7 @@ func (h *Host) GetProgramDependencies(ctx context.Context, request *pulumirpc.Ge
 	return response, nil
 }
 
-// readModule reads the go.mod of the module that a folder lies in.
+// readModule reads the go.mod of the module that contains a folder.
 func readModule(ctx context.Context, dir string) (*modfile.File, error) {
 	path, err := goOutput(ctx, dir, "list", "-m", "-f", "{{.GoMod}}")
 	if err != nil {
@@ -82,7 +82,7 @@ func readModule(ctx context.Context, dir string) (*modfile.File, error) {
 	return modfile.Parse(path, text, nil)
 }
 
-// module is what `go list -m -json` says of one.
+// module is a module in the output of `go list -m -json`.
 type module struct{ Path, Version, Dir string }
 
 // listModules returns the required modules in the order of go.mod.
@@ -112,7 +112,7 @@ func listModules(ctx context.Context, dir string, parsed *modfile.File) ([]modul
 	}
 }
 
-// dependency is the provider whose SDK the module is, nil for any other module.
+// dependency returns the provider whose SDK the module is; nil for any other module.
 func (m module) dependency() (*pulumirpc.PackageDependency, error) {
 	if m.Dir == "" {
 		return nil, nil
@@ -134,7 +134,7 @@ func (m module) dependency() (*pulumirpc.PackageDependency, error) {
 	return dependency, nil
 }
 
-// readPlugin returns the first pulumi-plugin.json among the places where SDKs keep it, nil for none.
+// readPlugin returns the first pulumi-plugin.json in the places where SDKs keep it; nil for none.
 func (m module) readPlugin() (*plugin.PulumiPluginJSON, error) {
 	for _, pattern := range []string{".", "go", "go/*", "*"} {
 		paths, err := filepath.Glob(filepath.Join(m.Dir, pattern, "pulumi-plugin.json"))

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Run builds the program and runs it, or runs the one that the project names in runtime.options.binary.
+// Run builds the program and runs it, or runs the binary that the project names in runtime.options.binary.
 func (h *Host) Run(ctx context.Context, request *pulumirpc.RunRequest) (*pulumirpc.RunResponse, error) {
 	if h.engine == "" {
 		return nil, status.Error(codes.FailedPrecondition, "no engine is known: Handshake comes before Run")
@@ -43,7 +43,7 @@ func (h *Host) Run(ctx context.Context, request *pulumirpc.RunRequest) (*pulumir
 	return execute(ctx, program, request.GetPwd(), environment)
 }
 
-// program returns the executable, and what removes it afterwards.
+// program returns the executable, and a function that removes it afterwards.
 func (h *Host) program(ctx context.Context, info *pulumirpc.ProgramInfo) (path string, remove func(), err error) {
 	options := info.GetOptions().AsMap()
 	binary, _ := options["binary"].(string)
@@ -61,7 +61,7 @@ func (h *Host) program(ctx context.Context, info *pulumirpc.ProgramInfo) (path s
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(folder) } // what stays lies among temporary files
+	remove = func() { _ = os.RemoveAll(folder) } // a folder that remains is among temporary files
 	path = filepath.Join(folder, "program")
 	if err := h.build(ctx, info.GetProgramDirectory(), path); err != nil {
 		remove()
@@ -70,8 +70,8 @@ func (h *Host) program(ctx context.Context, info *pulumirpc.ProgramInfo) (path s
 	return path, remove, nil
 }
 
-// build builds the program with the flags of the official host (compileProgram): what `go install -trimpath` has compiled is
-// used then, and a target that is up to date is not linked again.
+// build builds the program with the flags of the official host (compileProgram). So Go reuses what `go install -trimpath` has
+// compiled, and does not link an up-to-date target again.
 func (h *Host) build(ctx context.Context, dir, target string) error {
 	if err := h.say(ctx, "building the program"); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (h *Host) build(ctx context.Context, dir, target string) error {
 	return h.say(ctx, "the program is built")
 }
 
-// say tells the engine what is under way.
+// say shows a status message in the engine.
 func (h *Host) say(ctx context.Context, text string) error {
 	connection, err := grpc.NewClient(h.engine, grpc.WithTransportCredentials(insecure.NewCredentials()), rpcutil.GrpcChannelOptions())
 	if err != nil {
@@ -98,7 +98,7 @@ func (h *Host) say(ctx context.Context, text string) error {
 	return err
 }
 
-// environment is what the SDK reads the run from (sdk/go/pulumi/run.go, the constants Env…).
+// environment returns the variables from which the SDK reads the run (sdk/go/pulumi/run.go, the constants Env…).
 func (h *Host) environment(request *pulumirpc.RunRequest) ([]string, error) {
 	config, err := json.Marshal(request.GetConfig())
 	if err != nil {
@@ -132,10 +132,10 @@ func (h *Host) environment(request *pulumirpc.RunRequest) ([]string, error) {
 	return environment, nil
 }
 
-// grace is how long an interrupted program has to end by itself.
+// grace is the time that an interrupted program has to end by itself.
 const grace = 5 * time.Second
 
-// execute runs the program to its end. An error of the program is in the response, one of the host is the error.
+// execute runs the program to its end. The response contains the error of the program, or of its start. The error is always nil.
 func execute(ctx context.Context, program, dir string, environment []string) (*pulumirpc.RunResponse, error) {
 	command := exec.CommandContext(ctx, program)
 	command.Dir, command.Env = dir, environment
@@ -150,7 +150,7 @@ func execute(ctx context.Context, program, dir string, environment []string) (*p
 	case !errors.As(err, &exit):
 		return &pulumirpc.RunResponse{Error: err.Error()}, nil
 	case exit.ExitCode() == constant.ExitStatusLoggedError:
-		return &pulumirpc.RunResponse{Bail: true}, nil // the program has told the engine itself
+		return &pulumirpc.RunResponse{Bail: true}, nil // the program has already reported the error to the engine
 	}
 	return &pulumirpc.RunResponse{Error: "the program ended with " + exit.String()}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/language/host"
 )
 
-// version is set by the linker: that of the SDK in the root go.mod, with the v.
+// version is the version of the SDK in the root go.mod, with the v. The linker sets it.
 var version string
 
 func main() {
@@ -24,7 +24,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	// The engine gives its address and reads the port from the first line.
+	// The engine passes its address, and reads the port from the first line.
 	err := host.New(flag.Arg(0), version).Serve(ctx, func(port int) { fmt.Println(port) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
