@@ -16,13 +16,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Connection is a cluster that was there, or not, when the provider was configured.
+// Connection is the connection to a cluster, which may have been unreachable when the provider was configured.
 type Connection struct {
 	Settings  Settings
-	Namespace string // for objects that name none
+	Namespace string // for objects without a namespace
 
-	// Unreachable says why the cluster cannot be used; empty when it can. Like the official provider, this one does not
-	// fail then: previews and removals from the state have to go on.
+	// Unreachable is the reason why the cluster cannot be used; empty if it can. Like the official provider, this one does not fail
+	// then, because previews and removals from the state must still work.
 	Unreachable string
 
 	config    *rest.Config
@@ -31,7 +31,7 @@ type Connection struct {
 	mapper    *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// Connect makes the clients and asks the API server for its schema once.
+// Connect creates the clients and asks the API server once for its schema.
 func Connect(ctx context.Context, settings Settings) *Connection {
 	c := &Connection{Settings: settings}
 	loader, err := settings.loader(settings.Namespace)
@@ -67,8 +67,8 @@ func (s ClientSettings) apply(config *rest.Config) {
 	}
 }
 
-// open makes the clients. The official provider needs the schema to validate objects, and takes a cluster that does not
-// give it for one that cannot be reached.
+// open creates the clients. The official provider needs the schema to validate objects. If a cluster does not return it, the
+// cluster counts as unreachable.
 func (c *Connection) open(ctx context.Context) error {
 	plain, err := discovery.NewDiscoveryClientForConfig(c.config)
 	if err != nil {
@@ -83,8 +83,8 @@ func (c *Connection) open(ctx context.Context) error {
 	return plain.RESTClient().Get().AbsPath("/openapi/v2").SetHeader("Accept", schema).Do(ctx).Error()
 }
 
-// Mapping finds the resource of a kind. A kind that is not known is looked for once more in a fresh discovery: its
-// definition may be younger than the last one. The error is then one of meta.IsNoMatchError.
+// Mapping returns the resource of a kind. If the kind is unknown, Mapping looks for it once more in a fresh discovery, since its
+// definition may be newer than the last one. If it is still unknown, the error is one of meta.IsNoMatchError.
 func (c *Connection) Mapping(kind schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	if c.mapper == nil {
 		return nil, &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
@@ -97,10 +97,10 @@ func (c *Connection) Mapping(kind schema.GroupVersionKind) (*meta.RESTMapping, e
 	return mapping, err
 }
 
-// Forget makes the next Mapping look at the cluster's definitions anew.
+// Forget makes the next Mapping read the cluster's definitions again.
 func (c *Connection) Forget() { c.mapper.Reset() }
 
-// Objects is the client of the objects of a kind in a namespace, which does not count for a cluster-wide kind.
+// Objects returns the client of the objects of a kind in a namespace. A cluster-wide kind ignores the namespace.
 func (c *Connection) Objects(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := c.Mapping(kind)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *Connection) Objects(kind schema.GroupVersionKind, namespace string) (dy
 	return objects.Namespace(namespace), nil
 }
 
-// Getter is what Helm reaches the cluster by: objects of its charts that name no namespace go to the given one.
+// Getter returns Helm's access to the cluster. Objects of charts that name no namespace go to the given one.
 func (c *Connection) Getter(namespace string) Getter {
 	return Getter{connection: c, namespace: namespace}
 }
@@ -135,7 +135,7 @@ func (g Getter) ToRESTConfig() (*rest.Config, error) {
 	return rest.CopyConfig(g.connection.config), nil
 }
 
-// ToDiscoveryClient returns a client with a cache of its own, since a chart may bring definitions along.
+// ToDiscoveryClient returns a client with its own cache, since a chart may contain definitions.
 func (g Getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
 	config, err := g.ToRESTConfig()
 	if err != nil {
@@ -148,7 +148,7 @@ func (g Getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) 
 	return memory.NewMemCacheClient(client), nil
 }
 
-// ToRESTMapper returns a mapper over a discovery of its own.
+// ToRESTMapper returns a mapper with its own discovery.
 func (g Getter) ToRESTMapper() (meta.RESTMapper, error) {
 	client, err := g.ToDiscoveryClient()
 	if err != nil {
@@ -157,7 +157,7 @@ func (g Getter) ToRESTMapper() (meta.RESTMapper, error) {
 	return restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(client), client, nil), nil
 }
 
-// ToRawKubeConfigLoader returns the kubeconfig; one that could not be read is empty.
+// ToRawKubeConfigLoader returns the kubeconfig. If it could not be read, the result is empty.
 func (g Getter) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	loader, err := g.connection.Settings.loader(g.namespace)
 	if err != nil {

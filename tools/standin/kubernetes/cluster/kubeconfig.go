@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// LoadKubeconfig reads a kubeconfig that is given as text or as a path, in which ~ is the home folder. Empty is an
+// LoadKubeconfig reads a kubeconfig from a text, or from a path in which ~ is the home folder. For an empty text it returns an
 // empty kubeconfig.
 func LoadKubeconfig(textOrPath string) (*api.Config, error) {
 	if textOrPath == "" {
@@ -33,7 +33,7 @@ func LoadKubeconfig(textOrPath string) (*api.Config, error) {
 	return clientcmd.Load(text)
 }
 
-// active returns the cluster that the settings lead to; nil when the kubeconfig does not say.
+// active returns the cluster that the settings select; nil if the kubeconfig does not contain it.
 func (s Settings) active() (*api.Cluster, error) {
 	config, err := LoadKubeconfig(s.Kubeconfig)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s Settings) active() (*api.Cluster, error) {
 	return config.Clusters[name], nil
 }
 
-// SameCluster reports whether two settings lead to the same cluster, as far as their kubeconfigs tell: address and
-// authority are what counts, never a user's credentials. It is true when one of them does not tell
+// SameCluster reports whether two settings select the same cluster, as far as their kubeconfigs show it. It compares addresses and
+// authorities, but no credentials of users. It is true if one of the kubeconfigs does not contain the cluster
 // (getActiveClusterFromConfig of the official provider).
 func SameCluster(one, other Settings) (bool, error) {
 	first, err := one.active()
@@ -76,7 +76,7 @@ func SameCluster(one, other Settings) (bool, error) {
 		first.ProxyURL == second.ProxyURL && first.DisableCompression == second.DisableCompression, nil
 }
 
-// loader is the kubeconfig with what the settings put over it.
+// loader returns the kubeconfig with the overrides of the settings.
 func (s Settings) loader(namespace string) (clientcmd.ClientConfig, error) {
 	overrides := &clientcmd.ConfigOverrides{
 		CurrentContext: s.Context, Context: api.Context{Cluster: s.Cluster, Namespace: namespace},

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// clusterWide are Kubernetes' own kinds that have no namespace, for when there is no cluster to ask.
+// clusterWide are Kubernetes' own kinds without a namespace. The list is needed if the cluster cannot be asked.
 var clusterWide = []string{
 	"Namespace", "Node", "PersistentVolume",
 	"APIService.apiregistration.k8s.io",
@@ -28,8 +28,8 @@ var clusterWide = []string{
 	"StorageVersion.internal.apiserver.k8s.io", "StorageVersionMigration.storagemigration.k8s.io",
 }
 
-// IsNamespaced reports whether objects of a kind have a namespace. One that neither Kubernetes nor the cluster knows is
-// taken to have one, as by the official provider: its definition may be on the way.
+// IsNamespaced reports whether objects of a kind have a namespace. It is true for a kind that neither Kubernetes nor the cluster
+// knows, as in the official provider, because its definition may still be created.
 func (c *Connection) IsNamespaced(kind schema.GroupVersionKind) (bool, error) {
 	if slices.Contains(clusterWide, kind.GroupKind().String()) {
 		return false, nil

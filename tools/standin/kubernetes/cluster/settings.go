@@ -1,4 +1,4 @@
-// Package cluster connects to a Kubernetes cluster as the inputs of a provider resource say.
+// Package cluster connects to a Kubernetes cluster with the inputs of a provider resource.
 package cluster
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// Settings are the inputs of the resource pulumi:providers:kubernetes: all that the SDK of 4.30.0 has (providerArgs in
-// go/kubernetes/provider.go), with the environment variables that stand in for them (Configure in provider.go).
+// Settings are the inputs of the resource pulumi:providers:kubernetes: all inputs of the SDK 4.30.0 (providerArgs in
+// go/kubernetes/provider.go), with the environment variables that replace missing ones (Configure in provider.go).
 type Settings struct {
-	Kubeconfig        string `json:"kubeconfig"` // its text, or a path; the ambient one when empty
+	Kubeconfig        string `json:"kubeconfig"` // its text, or a path; if empty, that of the environment
 	Context           string `json:"context"`    // of the kubeconfig
 	Cluster           string `json:"cluster"`    // of the kubeconfig
-	Namespace         string `json:"namespace"`  // for objects that name none; that of the context when empty
+	Namespace         string `json:"namespace"`  // for objects without a namespace; if empty, that of the context
 	ClusterIdentifier string `json:"clusterIdentifier"`
 
 	DeleteUnreachable      *bool `json:"deleteUnreachable"`
@@ -31,8 +31,8 @@ type Settings struct {
 	EnableServerSideApply  *bool `json:"enableServerSideApply"`
 	UpsertExistingObjects  *bool `json:"upsertExistingObjects"`
 
-	SuppressDeprecationWarnings *bool `json:"suppressDeprecationWarnings"` // there are none here
-	SuppressHelmHookWarnings    *bool `json:"suppressHelmHookWarnings"`    // there are none here
+	SuppressDeprecationWarnings *bool `json:"suppressDeprecationWarnings"` // the stand-in has none
+	SuppressHelmHookWarnings    *bool `json:"suppressHelmHookWarnings"`    // the stand-in has none
 
 	RenderYAMLToDirectory string `json:"renderYamlToDirectory"`
 	AlwaysRender          *bool  `json:"alwaysRender"`
@@ -43,21 +43,21 @@ type Settings struct {
 
 // ClientSettings tune the client of the API server.
 type ClientSettings struct {
-	Burst   *int     `json:"burst"`   // 120 when not given
-	QPS     *float64 `json:"qps"`     // 50 when not given
-	Timeout *int     `json:"timeout"` // seconds for each request; no limit when not given
+	Burst   *int     `json:"burst"`   // default: 120
+	QPS     *float64 `json:"qps"`     // default: 50
+	Timeout *int     `json:"timeout"` // seconds for each request; default: no limit
 }
 
-// HelmSettings say where Helm keeps what it keeps; Helm's own places when not given.
+// HelmSettings are the places of Helm's files. Default: Helm's own places.
 type HelmSettings struct {
-	Driver               string `json:"driver"` // of the releases' storage; secret when not given
+	Driver               string `json:"driver"` // of the releases' storage; default: secret
 	PluginsPath          string `json:"pluginsPath"`
 	RegistryConfigPath   string `json:"registryConfigPath"`
 	RepositoryCache      string `json:"repositoryCache"`
 	RepositoryConfigPath string `json:"repositoryConfigPath"`
 }
 
-// variables stand in for switches that are not given.
+// variables are the environment variables of switches, which are used if the input is missing.
 var variables = map[string]string{
 	"deleteUnreachable":           "PULUMI_K8S_DELETE_UNREACHABLE",
 	"skipUpdateUnreachable":       "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
@@ -73,16 +73,16 @@ var variables = map[string]string{
 // ofTheEngine are the inputs that every provider resource has.
 var ofTheEngine = []string{"version", "pluginDownloadURL", "parameterization", "__internal"}
 
-// Inputs are the types of all inputs by their names.
+// Inputs returns the types of all inputs, by their names.
 func Inputs() map[string]string { return properties.Types[Settings]() }
 
-// ClientInputs are those of kubeClientSettings.
+// ClientInputs returns the types of the inputs in kubeClientSettings.
 func ClientInputs() map[string]string { return properties.Types[ClientSettings]() }
 
-// HelmInputs are those of helmReleaseSettings.
+// HelmInputs returns the types of the inputs in helmReleaseSettings.
 func HelmInputs() map[string]string { return properties.Types[HelmSettings]() }
 
-// CheckSettings lists the inputs that the official provider has not, or that are not served here.
+// CheckSettings returns a failure for each input that the official provider does not have, or that the stand-in does not support.
 func CheckSettings(inputs resource.PropertyMap) []operation.Failure {
 	var failures []operation.Failure
 	fail := func(name, reason string) {
@@ -114,8 +114,8 @@ func isTrue(value resource.PropertyValue) bool {
 	}
 }
 
-// ParseSettings reads the inputs. Values that are no texts may also come as text, as the engine hands on stack
-// configuration. An environment variable counts where an input is not given.
+// ParseSettings reads the inputs. Values of all types may also be strings, since the engine passes stack configuration that way. An
+// environment variable is used if its input is missing.
 func ParseSettings(inputs resource.PropertyMap) (Settings, error) {
 	plain, values := properties.Plain(inputs), map[string]any{}
 	for name, kind := range Inputs() {
@@ -130,7 +130,7 @@ func ParseSettings(inputs resource.PropertyMap) (Settings, error) {
 			}
 		case kind == "object" && isText:
 			values[name] = json.RawMessage(text)
-		case kind == "string" && isGiven && !isText: // the official provider takes a kubeconfig as an object, too
+		case kind == "string" && isGiven && !isText: // the official provider also accepts a kubeconfig as an object
 			written, err := json.Marshal(properties.Blank(given))
 			if err != nil {
 				return Settings{}, fmt.Errorf("%s: %w", name, err)

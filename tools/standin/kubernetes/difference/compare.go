@@ -11,9 +11,9 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// Compare lists what changes from before to after, property by property, ordered by path. A change at, below or above
-// one of the paths of replaceOn replaces the resource, above it when the change has something there; an index of a list
-// matches the element "*".
+// Compare returns the changes from before to after, one per property, ordered by path. A change replaces the resource if it is at
+// or below one of the paths of replaceOn. It also replaces it above such a path, if the new value contains the path. The element
+// "*" of a path matches each index of a list.
 func Compare(before, after map[string]any, replaceOn []resource.PropertyPath) []operation.Change {
 	c := comparison{replaceOn: replaceOn}
 	c.maps(nil, before, after)
@@ -95,7 +95,7 @@ func (c *comparison) add(path resource.PropertyPath, kind operation.ChangeKind, 
 	})
 }
 
-// covers reports whether a change of a path to a value is a change of what the pattern names.
+// covers reports whether a change of a path to a value changes what the pattern names.
 func covers(pattern, path resource.PropertyPath, value any) bool {
 	for i := range min(len(pattern), len(path)) {
 		_, index := path[i].(int)
@@ -127,7 +127,7 @@ func contains(value any, pattern resource.PropertyPath) bool {
 	}
 }
 
-// step returns a longer path that shares nothing with the shorter one.
+// step returns a longer path that shares no memory with the shorter one.
 func step(path resource.PropertyPath, next any) resource.PropertyPath {
 	return append(slices.Clone(path), next)
 }

@@ -1,7 +1,7 @@
-// Package difference tells what changes between plain values, as far as a program has a say in it.
+// Package difference compares plain values, limited to what a program's inputs contain.
 package difference
 
-// Prune returns of a value what the shape has too. What a server has filled in beside the inputs is gone then.
+// Prune returns the part of a value that the shape has, too. This removes what a server has filled in.
 func Prune(value, shape any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -31,7 +31,7 @@ func Prune(value, shape any) any {
 	}
 }
 
-// Union returns a shape that has what either has.
+// Union returns a shape with everything that either shape has.
 func Union(one, other any) any {
 	switch one := one.(type) {
 	case map[string]any:

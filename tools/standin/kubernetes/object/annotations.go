@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// The annotations that steer the provider (provider/pkg/metadata/annotations.go).
+// The annotations that configure the provider (provider/pkg/metadata/annotations.go).
 const (
 	autonamed         = "pulumi.com/autonamed"
 	skipAwait         = "pulumi.com/skipAwait"
@@ -25,7 +25,7 @@ func isSet(object *unstructured.Unstructured, annotation string) bool {
 	return annotationOf(object, annotation) == "true"
 }
 
-// annotationOf reads one annotation, also where others are not known.
+// annotationOf returns one annotation, even if others are unknown.
 func annotationOf(object *unstructured.Unstructured, annotation string) string {
 	annotations, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "annotations") // unknown
 	all, _ := annotations.(map[string]any)
@@ -33,7 +33,7 @@ func annotationOf(object *unstructured.Unstructured, annotation string) string {
 	return value
 }
 
-// annotate sets one annotation, unless all of them or all metadata are not known.
+// annotate sets one annotation, unless all annotations or the metadata are unknown.
 func annotate(object *unstructured.Unstructured, annotation, value string) {
 	metadata, ok := object.Object["metadata"].(map[string]any)
 	if !ok {
@@ -52,7 +52,8 @@ func annotatedSeconds(inputs *unstructured.Unstructured) (time.Duration, bool) {
 	return time.Duration(seconds) * time.Second, err == nil
 }
 
-// propagation of a deletion: what an object owns goes first, unless the object says otherwise.
+// propagation returns the policy of a deletion. The objects that an object owns are deleted first, unless its annotation says
+// otherwise.
 func propagation(inputs *unstructured.Unstructured) metav1.DeletionPropagation {
 	switch annotationOf(inputs, propagationPolicy) {
 	case "orphan", "Orphan":

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// Check fills in the name and the namespace, and lists what the official SDK has no property for.
+// Check fills in the name and the namespace. It returns a failure for each property that the official SDK does not have.
 func (o *Objects) Check(ctx context.Context, request operation.Check) (operation.Checked, error) {
 	if o.connection.Unreachable != "" && cluster.On(o.connection.Settings.SkipUpdateUnreachable) {
 		o.log.Log(ctx, diag.Warning, request.URN,
@@ -47,7 +47,8 @@ func (o *Objects) Check(ctx context.Context, request operation.Check) (operation
 	return operation.Checked{Inputs: checked}, nil
 }
 
-// notServed lists what the official provider can and this one cannot, so that nobody takes silence for support.
+// notServed returns a failure for what the official provider supports and the stand-in does not. Without it, users would take the
+// missing error for support.
 func notServed(kind schema.GroupVersionKind, inputs *unstructured.Unstructured) []operation.Failure {
 	refuse := func(property, reason string) []operation.Failure {
 		return []operation.Failure{{Property: property, Reason: reason}}
@@ -67,8 +68,8 @@ func notServed(kind schema.GroupVersionKind, inputs *unstructured.Unstructured) 
 	return nil
 }
 
-// notInSchema lists the properties that Kubernetes' own kinds have not. The official schema is made from the same
-// definitions, so the SDK's types have no such property either. Of a custom resource anything may be a property.
+// notInSchema returns a failure for each property that Kubernetes' own kinds do not have. The official schema is made from the same
+// definitions, so the SDK's types do not have such a property either. A custom resource may have any property.
 func notInSchema(kind schema.GroupVersionKind, inputs *unstructured.Unstructured) []operation.Failure {
 	object, err := ownKinds.New(kind)
 	if err != nil {
@@ -78,7 +79,7 @@ func notInSchema(kind schema.GroupVersionKind, inputs *unstructured.Unstructured
 	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(known, object, true)
 	strict, ok := runtime.AsStrictDecodingError(err)
 	if !ok {
-		return nil // what does not fit at all is for the API server to refuse, which says more
+		return nil // the API server refuses inputs of wrong types, with a better message
 	}
 	var failures []operation.Failure
 	for _, problem := range strict.Errors() {
@@ -89,7 +90,7 @@ func notInSchema(kind schema.GroupVersionKind, inputs *unstructured.Unstructured
 	return failures
 }
 
-// name gives an object without a name that of before if Pulumi made it up, else a new one.
+// name gives a name to an object without one. It is the old name if Pulumi generated that, otherwise a new one.
 func name(request operation.Check, old, inputs *unstructured.Unstructured) error {
 	if isNamed(inputs) {
 		return nil
@@ -113,7 +114,7 @@ func name(request operation.Check, old, inputs *unstructured.Unstructured) error
 	return nil
 }
 
-// isNamed reports whether an object has a name, which may not be known yet.
+// isNamed reports whether an object has a name, which may still be unknown.
 func isNamed(inputs *unstructured.Unstructured) bool {
 	metadata, ok := inputs.Object["metadata"].(map[string]any)
 	if !ok {
@@ -122,7 +123,7 @@ func isNamed(inputs *unstructured.Unstructured) bool {
 	return inputs.GetName() != "" || properties.Unknown(metadata["name"])
 }
 
-// setNamespace gives an object the connection's namespace when it can have one and names none.
+// setNamespace gives an object without a namespace the connection's namespace, if its kind has namespaces.
 func (o *Objects) setNamespace(kind schema.GroupVersionKind, inputs *unstructured.Unstructured) error {
 	metadata, ok := inputs.Object["metadata"].(map[string]any)
 	if !ok || metadata["namespace"] != nil || o.connection.Namespace == "" {

@@ -9,14 +9,14 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// What the state has beside the object as it was seen (checkpointObject in provider.go).
+// The keys that the state has in addition to the object as it was last read (checkpointObject in provider.go).
 const (
 	inputsKey       = "__inputs"
 	apiVersionKey   = "__initialApiVersion" // of the object when it was created
 	fieldManagerKey = "__fieldManager"
 )
 
-// checkpoint is the state of an object: the object as it is, its inputs, and who manages its fields. Secret is what was
+// checkpoint returns the state of an object: the live object, its inputs, and the manager of its fields. Secret in it is what is
 // secret in given.
 func checkpoint(inputs, live *unstructured.Unstructured, given resource.PropertyMap, apiVersion, manager string) resource.PropertyMap {
 	state, kept := properties.FromPlain(live.Object), properties.FromPlain(inputs.Object)
@@ -28,7 +28,7 @@ func checkpoint(inputs, live *unstructured.Unstructured, given resource.Property
 	return state
 }
 
-// parse takes a state apart.
+// parse splits a state into the inputs and the live object.
 func parse(state resource.PropertyMap) (inputs, live *unstructured.Unstructured) {
 	live = toObject(state)
 	kept, _ := live.Object[inputsKey].(map[string]any)
@@ -41,7 +41,7 @@ func parse(state resource.PropertyMap) (inputs, live *unstructured.Unstructured)
 	return &unstructured.Unstructured{Object: kept}, live
 }
 
-// apiVersionOf is that of the object's creation.
+// apiVersionOf returns the API version with which the object was created.
 func apiVersionOf(state resource.PropertyMap, inputs *unstructured.Unstructured) string {
 	if version, ok := state[apiVersionKey]; ok && version.IsString() {
 		return version.StringValue()
@@ -49,8 +49,8 @@ func apiVersionOf(state resource.PropertyMap, inputs *unstructured.Unstructured)
 	return inputs.GetAPIVersion()
 }
 
-// managerOf is who manages the fields of an object: whom its annotation names, else who did so far, else a new one with
-// a name of its own, so that two programs see it when they want the same field.
+// managerOf returns the field manager of an object: the one of its annotation, else the one of the state, else a new one. A new
+// manager has a unique name, so that two programs that set the same field get a conflict.
 func managerOf(state resource.PropertyMap, inputs *unstructured.Unstructured) (string, error) {
 	if manager := annotationOf(inputs, patchFieldManager); manager != "" {
 		return manager, nil

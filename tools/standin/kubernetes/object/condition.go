@@ -14,7 +14,7 @@ import (
 // condition is an entry of an object's status.conditions.
 type condition struct{ status, message string }
 
-// conditionOf returns the condition of a type; the types are compared without regard to case, as kubectl does.
+// conditionOf returns the condition of a type. The case of the type does not matter, as in kubectl.
 func conditionOf(live *unstructured.Unstructured, kind string) condition {
 	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") // none
 	for _, element := range conditions {
@@ -28,9 +28,9 @@ func conditionOf(live *unstructured.Unstructured, kind string) condition {
 	return condition{}
 }
 
-// parseConditions reads the annotation pulumi.com/waitFor: one expression or a JSON list of them, all of which have to
-// hold. An expression is condition=TYPE, condition=TYPE=STATUS or jsonpath={PATH}=VALUE, and without a value the path
-// has to be there; the forms are those of kubectl wait.
+// parseConditions reads the annotation pulumi.com/waitFor: one expression, or a JSON list of expressions that must all hold. An
+// expression is condition=TYPE, condition=TYPE=STATUS or jsonpath={PATH}=VALUE. Without a value, the path must exist. The forms are
+// those of kubectl wait.
 func parseConditions(annotation string) (judgement, error) {
 	var expressions []string
 	if err := json.Unmarshal([]byte(annotation), &expressions); err != nil {

@@ -18,11 +18,11 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// creator is the field manager of a creation; the first update takes the fields over from it.
+// creator is the field manager of a creation. The first update takes over its fields.
 const creator = "pulumi-kubernetes"
 
-// Create creates an object and waits until it is ready. In a preview the API server says what would come of it; where
-// it cannot, the inputs are the answer.
+// Create creates an object and waits until it is ready. In a preview it returns the answer of the API server. If the API server
+// cannot answer, it returns the inputs.
 func (o *Objects) Create(ctx context.Context, request operation.Create) (operation.Live, error) {
 	inputs := toObject(request.Inputs)
 	asGiven := operation.Live{State: request.Inputs}
@@ -66,7 +66,7 @@ func (o *Objects) Create(ctx context.Context, request operation.Create) (operati
 	return kept(live), nil
 }
 
-// canPreview reports whether the API server can be asked.
+// canPreview reports whether the API server can answer a preview.
 func (o *Objects) canPreview(inputs *unstructured.Unstructured) bool {
 	if properties.Unknown(inputs.Object) || o.connection.Unreachable != "" {
 		return false
@@ -79,7 +79,7 @@ func (o *Objects) unreachable() error {
 	return fmt.Errorf("configured Kubernetes cluster is unreachable: %s", o.connection.Unreachable)
 }
 
-// post creates the object. A kind or a namespace that is not there is asked for again: it may be on its way.
+// post creates the object. It retries if the kind or the namespace does not exist, because it may still be created.
 func (o *Objects) post(
 	ctx context.Context, request operation.Create, inputs *unstructured.Unstructured, manager string,
 ) (*unstructured.Unstructured, error) {
@@ -91,7 +91,7 @@ func (o *Objects) post(
 		case last == nil:
 			return true, nil
 		case request.Preview && isMissingNamespace(last):
-			return false, last // it is never there in the preview that makes it
+			return false, last // in a preview the namespace is never created
 		case apierrors.IsNotFound(last) || meta.IsNoMatchError(last):
 			o.log.Status(ctx, diag.Info, request.URN, fmt.Sprintf("Retry; creation failed: %v", last))
 			return false, nil
@@ -132,14 +132,15 @@ func isMissingNamespace(err error) bool {
 		status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// isPassedOver reports whether a preview goes on without the API server's answer: the user may not ask, a webhook cannot
-// be asked, the namespace is not there yet, or the object is there and may be gone by then.
+// isPassedOver reports whether a preview continues without the API server's answer. It does if the user may not ask, if a webhook
+// does not support dry runs, if the namespace does not exist yet, or if the object exists but may be deleted by the time of the
+// update.
 func isPassedOver(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsAlreadyExists(err) || isMissingNamespace(err) ||
 		apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// explainCreation says what the official provider says.
+// explainCreation returns the error that the official provider returns.
 func explainCreation(request operation.Create, inputs *unstructured.Unstructured, err error) error {
 	switch kind := inputs.GroupVersionKind(); {
 	case meta.IsNoMatchError(err):

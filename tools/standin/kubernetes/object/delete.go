@@ -21,8 +21,8 @@ var errCannotDelete = errors.New("configured Kubernetes cluster is unreachable. 
 	"remove this resource from Pulumi state by rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE environment " +
 	"variable set to \"true\"")
 
-// Delete deletes an object, what it owns first, and waits until it is gone. An object that is not there, or whose kind
-// is not, is gone already.
+// Delete deletes an object, after the objects that it owns, and waits until it is gone. It succeeds if the object or its kind does
+// not exist.
 func (o *Objects) Delete(ctx context.Context, request operation.Delete) error {
 	if o.connection.Unreachable != "" {
 		o.log.Log(ctx, diag.Warning, request.URN, o.unreachable().Error())
@@ -58,7 +58,7 @@ func (o *Objects) Delete(ctx context.Context, request operation.Delete) error {
 	return o.untilGone(ctx, request, client, name)
 }
 
-// mayGoLater are the kinds for which skipAwait means their deletion, too (allowsSkipAwaitWithDelete in
+// mayGoLater are the kinds for which skipAwait applies to the deletion, too (allowsSkipAwaitWithDelete in
 // provider/pkg/metadata/overrides.go).
 var mayGoLater = map[string]bool{
 	"Namespace": true, "Pod": true, "ReplicationController": true,
@@ -77,7 +77,7 @@ func (o *Objects) untilGone(
 		if err == nil {
 			last = live
 		}
-		return false, nil // what cannot be asked now can be asked later
+		return false, nil // a failed request is repeated later
 	})
 	if err == nil {
 		return nil
@@ -86,5 +86,5 @@ func (o *Objects) untilGone(
 		o.log.Log(ctx, diag.Warning, request.URN, fmt.Sprintf(
 			"finalizers might be preventing deletion (%s)", strings.Join(last.GetFinalizers(), ", ")))
 	}
-	return fmt.Errorf("%q was told to go and is still there: %w", name, err)
+	return fmt.Errorf("%q was deleted, but still exists: %w", name, err)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
 )
 
-// Diff compares the new inputs with what the object was like when it was last seen, as far as the old inputs had a say
-// in it. So what the cluster fills in is no change, and what somebody else changed is one.
+// Diff compares the new inputs with the object as it was last read, limited to the properties of the old inputs. So a property that
+// the cluster filled in is no change, but a property of the inputs that was changed in the cluster is one.
 func (o *Objects) Diff(_ context.Context, request operation.Diff) (operation.Difference, error) {
 	oldInputs, live := parse(request.State)
 	oldInputs, inputs := normalize(oldInputs), normalize(toObject(request.Inputs))
@@ -23,7 +23,7 @@ func (o *Objects) Diff(_ context.Context, request operation.Diff) (operation.Dif
 	}
 	unstructured.RemoveNestedField(before.Object, "metadata", "resourceVersion")
 	if inputs.GetName() != "" {
-		before.SetName(live.GetName()) // a program may write down the name that was made up for it
+		before.SetName(live.GetName()) // the program may now set the name that was generated before
 	}
 
 	changes := difference.Compare(before.Object, inputs.Object, o.replaceOnOf(inputs))
@@ -31,13 +31,13 @@ func (o *Objects) Diff(_ context.Context, request operation.Diff) (operation.Dif
 	replaces := slices.ContainsFunc(changes, func(c operation.Change) bool { return c.Replaces })
 	return operation.Difference{
 		Changes: changes,
-		// Two objects cannot have one name. A name that was made up is made up anew.
+		// Two objects cannot have the same name. A generated name is generated again.
 		DeleteBeforeReplace: replaces && isNamed(inputs) && !isSet(inputs, autonamed) &&
 			inputs.GetName() == live.GetName() && inputs.GetNamespace() == live.GetNamespace(),
 	}, nil
 }
 
-// alignNamespaces writes the namespace out on both sides, or on none when the kind has none.
+// alignNamespaces writes the namespace into all objects, or into none if the kind has no namespace.
 func (o *Objects) alignNamespaces(objects ...*unstructured.Unstructured) error {
 	namespaced, err := o.connection.IsNamespaced(objects[len(objects)-1].GroupVersionKind())
 	if err != nil {

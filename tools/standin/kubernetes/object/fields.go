@@ -16,16 +16,16 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/cluster"
 )
 
-// Who manages which field of an object is the API server's to keep
+// The API server records which manager owns which field of an object
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply).
 
-// ours are the field managers of creations by this provider in all its versions.
+// ours are the field managers that all versions of this provider use for creations.
 var ours = sets.New(creator, "pulumi-kubernetes.exe", "pulumi-resource-kubernetes")
 
-// takenOver are the managers whose fields the first update takes over: ours, and those of kubectl.
+// takenOver are the managers whose fields the first update takes over: ours and kubectl's.
 var takenOver = ours.Union(sets.New("kubectl", "before-first-apply"))
 
-// takeOver makes manager the owner of the fields that others created.
+// takeOver makes manager the owner of the fields that the managers in takenOver own.
 func (o *Objects) takeOver(
 	ctx context.Context, client dynamic.ResourceInterface, live *unstructured.Unstructured, manager string,
 ) error {
@@ -43,7 +43,7 @@ func (o *Objects) takeOver(
 	return err
 }
 
-// relinquish makes manager the owner of nothing.
+// relinquish removes all fields from the ownership of manager.
 func (o *Objects) relinquish(
 	ctx context.Context, client dynamic.ResourceInterface, live *unstructured.Unstructured, manager string,
 ) error {
@@ -55,7 +55,7 @@ func (o *Objects) relinquish(
 	return err
 }
 
-// applied says how inputs are applied.
+// applied are the options of an apply.
 type applied struct {
 	manager string
 	force   bool // take fields from other managers
@@ -84,7 +84,7 @@ func (o *Objects) apply(
 	return live, err
 }
 
-// forces reports whether the user wants fields that others manage.
+// forces reports whether the user wants to take over fields of other managers.
 func (o *Objects) forces(inputs *unstructured.Unstructured) bool {
 	return isSet(inputs, patchForce) || cluster.On(o.connection.Settings.EnablePatchForce)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/cluster"
 )
 
-// replaceOn are the properties of Kubernetes' own kinds whose change replaces an object (provider/pkg/provider/diff.go).
-// The data of Secrets and ConfigMaps comes on top.
+// replaceOn are the properties of Kubernetes' own kinds whose change replaces an object (provider/pkg/provider/diff.go). The data
+// of Secrets and ConfigMaps is added to them.
 var replaceOn = map[string][]string{
 	"DaemonSet.apps":  {"spec.selector"},
 	"Deployment.apps": {"spec.selector"},
@@ -57,11 +57,11 @@ func ofContainers() []string {
 	return paths
 }
 
-// replaceOnOf lists the paths whose change replaces an object.
+// replaceOnOf returns the paths whose change replaces an object.
 func (o *Objects) replaceOnOf(inputs *unstructured.Unstructured) []resource.PropertyPath {
 	kind := inputs.GroupVersionKind()
 	names := append([]string{"metadata.name", "metadata.namespace"}, replaceOn[kind.GroupKind().String()]...)
-	immutable, _, _ := unstructured.NestedBool(inputs.Object, "immutable") // not known, or no boolean
+	immutable, _, _ := unstructured.NestedBool(inputs.Object, "immutable") // false if unknown, or no boolean
 	settings := o.connection.Settings
 	switch {
 	case isSecret(kind) && (immutable || !cluster.On(settings.EnableSecretMutable)):

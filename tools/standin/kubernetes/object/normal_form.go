@@ -13,21 +13,22 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// ownKinds are Kubernetes' own kinds with their Go types. A scheme of our own: Helm adds to the common one while it runs.
+// ownKinds are Kubernetes' own kinds with their Go types. They have a separate scheme, because Helm adds to the common one while it
+// runs.
 var ownKinds = func() *runtime.Scheme {
 	kinds := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(kinds))
 	return kinds
 }()
 
-// readOnly fields of metadata are never inputs.
+// readOnly are the fields of metadata that are never inputs.
 var readOnly = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields",
 	"resourceVersion", "uid",
 }
 
-// normalize returns inputs in the form in which the API server would show them, so that what means the same is the
-// same: quantities, times, Secrets' texts as data. Inputs with unknown values, and custom resources, stay as they are.
+// normalize returns inputs in the form in which the API server returns them, so that equal values look equal: quantities, times,
+// the stringData of Secrets as data. Inputs with unknown values, and custom resources, do not change.
 func normalize(inputs *unstructured.Unstructured) *unstructured.Unstructured {
 	normal := inputs
 	if !properties.Unknown(inputs.Object) {
@@ -60,7 +61,7 @@ func isDefinition(kind schema.GroupVersionKind) bool {
 	return kind.Group == "apiextensions.k8s.io" && kind.Kind == "CustomResourceDefinition"
 }
 
-// typed sends inputs through the Go type of their kind and back. Inputs that do not fit are for the API server to judge.
+// typed converts inputs to the Go type of their kind and back. It leaves invalid inputs to the API server.
 func typed(inputs *unstructured.Unstructured) *unstructured.Unstructured {
 	object, err := ownKinds.New(inputs.GroupVersionKind())
 	if err != nil {
@@ -76,14 +77,14 @@ func typed(inputs *unstructured.Unstructured) *unstructured.Unstructured {
 	return prune(&unstructured.Unstructured{Object: back}, inputs)
 }
 
-// prune returns of an object what the shape has, too.
+// prune returns the part of an object that the shape has, too.
 func prune(object, shape *unstructured.Unstructured) *unstructured.Unstructured {
 	pruned, _ := difference.Prune(object.Object, shape.Object).(map[string]any)
 	return &unstructured.Unstructured{Object: pruned}
 }
 
-// normalSecret has its texts encoded among the data, as the API server keeps them, and data in the standard encoding.
-// Data that is not base64 is for the API server to refuse.
+// normalSecret moves stringData to data, encoded as the API server stores it, and encodes data in the standard encoding. It leaves
+// data that is not base64 to the API server, which refuses it.
 func normalSecret(inputs *unstructured.Unstructured) *unstructured.Unstructured {
 	normal := inputs.DeepCopy()
 	data, _ := normal.Object["data"].(map[string]any)
@@ -112,7 +113,7 @@ func normalSecret(inputs *unstructured.Unstructured) *unstructured.Unstructured 
 	return normal
 }
 
-// normalDefinition lacks what the API server drops.
+// normalDefinition removes what the API server drops.
 func normalDefinition(inputs *unstructured.Unstructured) *unstructured.Unstructured {
 	normal := inputs.DeepCopy()
 	delete(normal.Object, "status")

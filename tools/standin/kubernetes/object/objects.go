@@ -1,8 +1,8 @@
-// Package object serves the objects of a Kubernetes API as resources: every token kubernetes:GROUP/VERSION:KIND, those
-// of Kubernetes' own kinds (group core for the one without a name) as well as those of custom resources.
+// Package object serves the objects of a Kubernetes API as resources: every token kubernetes:GROUP/VERSION:KIND, of Kubernetes' own
+// kinds and of custom resources. The group core is the one without a name.
 //
-// Semantics are those of pulumi-kubernetes v4.30.0 with server-side apply (provider/pkg/provider/provider.go and
-// provider/pkg/await/await.go of the repository at that tag), for what docs/testing.md does not list as different.
+// The semantics are those of pulumi-kubernetes v4.30.0 with server-side apply (provider/pkg/provider/provider.go and
+// provider/pkg/await/await.go of the repository at that tag). docs/testing.md lists the differences.
 package object
 
 import (
@@ -26,13 +26,14 @@ type Objects struct {
 	connection *cluster.Connection
 	log        operation.Log
 
-	// retries of a creation whose kind or namespace is not there yet: it may be on its way.
+	// retries are for a creation whose kind or namespace does not exist yet.
 	retries wait.Backoff
-	// interval between two looks at an object that is waited for.
+	// interval is the time between two reads of an object that is waited for.
 	interval time.Duration
 }
 
-// New serves the objects of a cluster with the official provider's patience (retry in provider/pkg/await/await.go).
+// New returns the server of a cluster's objects. It retries as often as the official provider (retry in
+// provider/pkg/await/await.go).
 func New(connection *cluster.Connection, log operation.Log) *Objects {
 	return &Objects{
 		connection: connection, log: log,
@@ -41,7 +42,7 @@ func New(connection *cluster.Connection, log operation.Log) *Objects {
 	}
 }
 
-// kindOf reads the kind out of the token.
+// kindOf returns the kind in a token.
 func kindOf(urn resource.URN) (schema.GroupVersionKind, error) {
 	kind := urn.Type()
 	group, version, ok := strings.Cut(string(kind.Module().Name()), "/")
@@ -54,18 +55,18 @@ func kindOf(urn resource.URN) (schema.GroupVersionKind, error) {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: string(kind.Name())}, nil
 }
 
-// toObject returns properties as an object. What is not known stays in it: such an object is only looked at.
+// toObject returns properties as an object. Unknown values stay in it. Such an object is read, but never sent to the API server.
 func toObject(inputs resource.PropertyMap) *unstructured.Unstructured {
 	object, _ := properties.Whole(properties.Plain(inputs)).(map[string]any)
 	return &unstructured.Unstructured{Object: object}
 }
 
-// client of the objects of the same kind in the same namespace.
+// client returns the client of the objects with the same kind and namespace.
 func (o *Objects) client(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	return o.connection.Objects(object.GroupVersionKind(), object.GetNamespace())
 }
 
-// idOf an object is NAMESPACE/NAME, or NAME.
+// idOf returns the ID of an object: NAMESPACE/NAME, or NAME.
 func idOf(object *unstructured.Unstructured) string {
 	if namespace := object.GetNamespace(); namespace != "" {
 		return namespace + "/" + object.GetName()
@@ -80,7 +81,7 @@ func parseID(id string) (namespace, name string) {
 	return "", id
 }
 
-// timeout of an operation: that of the program, else of the object's annotation, else ten minutes.
+// timeout returns the timeout of an operation: the program's, else that of the object's annotation, else ten minutes.
 func timeout(seconds float64, inputs *unstructured.Unstructured) time.Duration {
 	if seconds > 0 {
 		return time.Duration(seconds * float64(time.Second))

@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// Read looks at an object: for a refresh, as far as its inputs have a say in it; for an import, at all of it. An object
-// whose kind is gone is gone too. What cannot be reached is the caller's concern.
+// Read reads an object. For a refresh, the inputs are the properties that the old inputs have. For an import, they are all
+// properties. An object whose kind does not exist is gone, too. The caller handles an unreachable cluster.
 func (o *Objects) Read(ctx context.Context, request operation.Read) (operation.Live, error) {
 	kept, last := parse(request.State)
 	oldInputs := toObject(request.Inputs)
@@ -56,7 +56,7 @@ func (o *Objects) Read(ctx context.Context, request operation.Read) (operation.L
 	return seen, nil
 }
 
-// identity is the object that is looked for: its kind, namespace and name.
+// identity returns the kind, the namespace and the name of the object to read.
 func identity(request operation.Read, oldInputs, last *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	kind, err := kindOf(request.URN)
 	if err != nil {
@@ -80,7 +80,7 @@ func identity(request operation.Read, oldInputs, last *unstructured.Unstructured
 	return wanted, nil
 }
 
-// get returns the object; nil when there is none.
+// get returns the object; nil if it does not exist.
 func (o *Objects) get(ctx context.Context, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	client, err := o.client(wanted)
 	if meta.IsNoMatchError(err) {
@@ -96,7 +96,7 @@ func (o *Objects) get(ctx context.Context, wanted *unstructured.Unstructured) (*
 	return live, err
 }
 
-// importedInputs is all of an object that can be an input.
+// importedInputs returns everything in an object that can be an input.
 func importedInputs(live *unstructured.Unstructured) *unstructured.Unstructured {
 	inputs := live.DeepCopy()
 	delete(inputs.Object, "status")

@@ -15,17 +15,17 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
 
-// verdict on an object: is it ready, can it still become so, and what does it wait for.
+// verdict is the state of an object: whether it is ready, whether it has failed for good, and what it waits for.
 type verdict struct {
 	ready, failed bool
 	message       string
 }
 
-// judgement is what an object is waited with.
+// judgement returns the verdict on an object.
 type judgement func(*unstructured.Unstructured) verdict
 
-// untilReady waits until an object is ready: as its annotation says, else as its kind has it; other objects are ready
-// at once. It returns the object as it was last seen, and with an error what it still waited for.
+// untilReady waits until an object is ready: by its annotation, else by the rules of its kind. Objects without either are ready at
+// once. It returns the object as it was last read. With an error it also returns what the object still waited for.
 func (o *Objects) untilReady(
 	ctx context.Context, urn resource.URN, inputs, live *unstructured.Unstructured, patience time.Duration,
 ) (*unstructured.Unstructured, []string, error) {
@@ -44,7 +44,7 @@ func (o *Objects) untilReady(
 		now, err := client.Get(waiting, live.GetName(), metav1.GetOptions{})
 		if err != nil {
 			last.message = err.Error()
-			return false, nil // what cannot be asked now can be asked later
+			return false, nil // a failed request is repeated later
 		}
 		shown := last.message
 		live, last = now, judge(now)
@@ -71,7 +71,7 @@ func (o *Objects) poll(ctx context.Context, look func() (bool, error)) error {
 	return wait.PollUntilContextCancel(ctx, o.interval, true, func(context.Context) (bool, error) { return look() })
 }
 
-// judgementOn returns how an object is waited with; nil when it is not.
+// judgementOn returns the judgement for an object; nil if nothing is waited for.
 func judgementOn(inputs *unstructured.Unstructured) (judgement, error) {
 	switch {
 	case isSet(inputs, skipAwait):
@@ -87,13 +87,13 @@ func judgementOn(inputs *unstructured.Unstructured) (judgement, error) {
 	}
 }
 
-// awaited are the kinds that are waited with here (awaiters in provider/pkg/await/awaiters.go; what is not here of that
-// list stands in docs/testing.md).
+// awaited are the kinds that the stand-in waits for (awaiters in provider/pkg/await/awaiters.go). docs/testing.md lists the kinds
+// that are missing here.
 var awaited = map[string]bool{
 	"Pod": true, "DaemonSet.apps": true, "Deployment.apps": true, "StatefulSet.apps": true, "Job.batch": true,
 }
 
-// judge reports whether an object is ready; one that is not waited with is.
+// judge returns the verdict on an object. A kind that is not awaited is ready.
 func judge(live *unstructured.Unstructured) verdict {
 	kind := live.GroupVersionKind().GroupKind().String()
 	switch {
@@ -103,11 +103,11 @@ func judge(live *unstructured.Unstructured) verdict {
 		return judgeJob(live)
 	}
 	found := computed(live)
-	found.failed = false // a Deployment that was given up, or a Pod that crashes, may still come round
+	found.failed = false // a Deployment that Kubernetes gave up, or a Pod that crashes, may still recover
 	return found
 }
 
-// computed is what kstatus says, the library that the official provider uses for DaemonSets.
+// computed returns the verdict of kstatus, the library that the official provider uses for DaemonSets.
 func computed(live *unstructured.Unstructured) verdict {
 	result, err := status.Compute(live)
 	if err != nil {
@@ -118,7 +118,7 @@ func computed(live *unstructured.Unstructured) verdict {
 	}
 }
 
-// judgeJob waits for the end of a Job, which kstatus does not.
+// judgeJob returns the verdict on a Job. It waits for the end of the Job, which kstatus does not.
 func judgeJob(live *unstructured.Unstructured) verdict {
 	switch {
 	case conditionOf(live, "Complete").status == "True":

@@ -71,7 +71,7 @@ func explainUpdate(urn resource.URN, err error) error {
 	return fmt.Errorf("update of resource %q failed: %w", urn, err)
 }
 
-// change makes the object what the inputs say.
+// change changes the object to what the inputs describe.
 func (o *Objects) change(
 	ctx context.Context, client dynamic.ResourceInterface, request operation.Update,
 	inputs *unstructured.Unstructured, name, manager string,
@@ -92,8 +92,8 @@ func (o *Objects) change(
 	return o.untilReady(ctx, request.URN, inputs, after, timeout(request.Seconds, inputs))
 }
 
-// replaceDefinition puts a new definition of custom resources in the place of the old one, as kubectl replace does: a
-// version that is no longer named has to go, and an apply would keep it.
+// replaceDefinition replaces a definition of custom resources, as kubectl replace does. An apply would keep a version that the
+// inputs no longer contain.
 func (o *Objects) replaceDefinition(
 	ctx context.Context, client dynamic.ResourceInterface, inputs, before *unstructured.Unstructured,
 	manager string, preview bool,
@@ -113,7 +113,7 @@ func (o *Objects) takeOverAndApply(
 ) (*unstructured.Unstructured, error) {
 	force := o.forces(inputs) || len(before.GetManagedFields()) == 0
 	if preview {
-		// The fields are not taken over in a preview, so what this provider created is forced.
+		// A preview takes over no fields, so it forces the fields that this provider created.
 		force = force || slices.ContainsFunc(before.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 			return entry.Operation == metav1.ManagedFieldsOperationUpdate && ours.Has(entry.Manager)
 		})

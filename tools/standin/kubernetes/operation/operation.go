@@ -1,7 +1,7 @@
-// Package operation has the terms in which the provider speaks with what serves a family of resource types.
+// Package operation contains the requests and answers between the provider and the servers of its resource types.
 //
-// They are those of Pulumi's provider protocol (pulumirpc.ResourceProviderServer) with typed properties: unknown values
-// and secrets are kept, nulls too.
+// They are those of Pulumi's provider protocol (pulumirpc.ResourceProviderServer), with typed properties. Unknown values, secrets
+// and nulls are kept.
 package operation
 
 import (
@@ -11,29 +11,29 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// Server serves a family of resource types. The error of Create, Update and Read is a *NotReadyError when the resource
-// exists, but is not what was asked for; of Create and Update, it has the state to keep.
+// Server serves a family of resource types. The error of Create, Update and Read is a *NotReadyError if the resource exists, but is
+// not as requested. For Create and Update that error contains the state to keep.
 type Server interface {
 	Check(context.Context, Check) (Checked, error)
 	Diff(context.Context, Diff) (Difference, error)
 	Create(context.Context, Create) (Live, error)
-	Read(context.Context, Read) (Live, error) // the ID is empty when the resource is gone
+	Read(context.Context, Read) (Live, error) // the ID is empty if the resource is gone
 	Update(context.Context, Update) (Live, error)
 	Delete(context.Context, Delete) error
 }
 
-// Check asks whether inputs are valid, and for the inputs with all that is filled in.
+// Check requests a check of inputs, and the inputs with all defaults.
 type Check struct {
 	URN      resource.URN
 	Old, New resource.PropertyMap // Old is what the last Check returned, empty for a new resource
 	Naming   Naming
 }
 
-// Naming says how a resource gets the name that its inputs lack.
+// Naming describes how a resource gets a name if its inputs have none.
 type Naming struct {
-	Seed     []byte // what a random name is made from; nil for any
+	Seed     []byte // of a random name; nil for any
 	Proposed string // the name that the engine wants; empty for a random one
-	Disabled bool   // a name must be given
+	Disabled bool   // the inputs must have a name
 }
 
 // Checked is the answer to Check.
@@ -42,13 +42,13 @@ type Checked struct {
 	Failures []Failure
 }
 
-// Failure is a property that cannot stay as it is.
+// Failure is an invalid property.
 type Failure struct {
 	Property string
 	Reason   string
 }
 
-// Diff asks what a change of inputs does.
+// Diff requests the effects of a change of inputs.
 type Diff struct {
 	URN           resource.URN
 	State, Inputs resource.PropertyMap
@@ -68,7 +68,7 @@ type Change struct {
 	Replaces bool
 }
 
-// ChangeKind says how a property changes.
+// ChangeKind is the kind of a change of a property.
 type ChangeKind int
 
 // The kinds of changes.
@@ -78,7 +78,7 @@ const (
 	Deleted
 )
 
-// Create asks for a resource. In a preview nothing is kept.
+// Create requests a new resource. A preview creates nothing.
 type Create struct {
 	URN     resource.URN
 	Inputs  resource.PropertyMap
@@ -86,14 +86,14 @@ type Create struct {
 	Preview bool
 }
 
-// Read asks for what is there. Without State it is an import, and ID is all that is known.
+// Read requests the current state of a resource. Without State it is an import, and only ID is known.
 type Read struct {
 	URN           resource.URN
 	ID            string
 	State, Inputs resource.PropertyMap
 }
 
-// Update asks for other inputs. In a preview nothing is kept.
+// Update requests other inputs of a resource. A preview changes nothing.
 type Update struct {
 	URN           resource.URN
 	State, Inputs resource.PropertyMap
@@ -101,7 +101,7 @@ type Update struct {
 	Preview       bool
 }
 
-// Delete asks for a resource to go.
+// Delete requests the deletion of a resource.
 type Delete struct {
 	URN     resource.URN
 	ID      string
@@ -109,24 +109,24 @@ type Delete struct {
 	Seconds float64
 }
 
-// Live is a resource as it is. Create and Update leave Inputs empty.
+// Live is the current state of a resource. Create and Update leave Inputs empty.
 type Live struct {
 	ID            string
 	State, Inputs resource.PropertyMap
 }
 
-// NotReadyError says that a resource exists and why it is not ready. The engine keeps its state and marks it, and the
-// next run updates it.
+// NotReadyError means that a resource exists, but is not ready. The engine keeps the state and marks it, and the next run updates
+// the resource.
 type NotReadyError struct {
 	Live    Live
 	Err     error
-	Reasons []string // what else is known, each a line for the user
+	Reasons []string // more details, one line each for the user
 }
 
 func (e *NotReadyError) Error() string { return e.Err.Error() }
 func (e *NotReadyError) Unwrap() error { return e.Err }
 
-// Log tells the user something about a resource; Status is shown while it is the latest.
+// Log shows the user a message about a resource. Status shows it until the next message.
 type Log interface {
 	Log(ctx context.Context, severity diag.Severity, urn resource.URN, message string)
 	Status(ctx context.Context, severity diag.Severity, urn resource.URN, message string)

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/provider"
 )
 
-// version is set by the linker: that of the SDK in the root go.mod, without the v.
+// version is the version of the SDK in the root go.mod, without the v. The linker sets it.
 var version string
 
 func main() {

@@ -2,9 +2,9 @@ package properties
 
 import "github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-// MarkSecrets makes secret in target what is secret in source: object by object, so that one secret does not hide a
-// whole resource, but a list as a whole, since a server may order it anew. The data of a Kubernetes Secret is always
-// secret, wherever it stands.
+// MarkSecrets makes secret in target what is secret in source. It marks the properties of objects one by one, so that one secret
+// does not hide a whole resource. It marks a list as a whole, since a server may change its order. The data of a Kubernetes Secret
+// is always secret, wherever it is.
 func MarkSecrets(target, source resource.PropertyMap) {
 	if kind, ok := target["kind"]; ok && kind.IsString() && kind.StringValue() == "Secret" {
 		for _, name := range []resource.PropertyKey{"data", "stringData"} {

@@ -9,12 +9,11 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// Kubernetes' extensions of JSON schema have dashes in their names, which properties cannot have: there they have
-// underscores (mapReplUnderscoreToDash in provider.go of pulumi-kubernetes).
+// Kubernetes' extensions of JSON schema have dashes in their names. Properties cannot have dashes, so they have underscores instead
+// (mapReplUnderscoreToDash in provider.go of pulumi-kubernetes).
 const extensionInProperties, extensionInObjects = "x_kubernetes_", "x-kubernetes-"
 
-// Plain returns properties as values of JSON: no secrets, names as in Kubernetes. Values that are not known stay, as
-// resource.Computed.
+// Plain returns properties as JSON values, without secrets and with Kubernetes' names. Unknown values stay resource.Computed.
 func Plain(properties resource.PropertyMap) map[string]any {
 	return properties.MapRepl(func(name string) (string, bool) {
 		return strings.ReplaceAll(name, "_", "-"), strings.HasPrefix(name, extensionInProperties)
@@ -26,14 +25,14 @@ func Plain(properties resource.PropertyMap) map[string]any {
 	})
 }
 
-// FromPlain returns values of JSON as properties.
+// FromPlain returns JSON values as properties.
 func FromPlain(values map[string]any) resource.PropertyMap {
 	return resource.NewPropertyMapFromMapRepl(values, func(name string) (resource.PropertyKey, bool) {
 		return resource.PropertyKey(strings.ReplaceAll(name, "-", "_")), strings.HasPrefix(name, extensionInObjects)
 	}, nil)
 }
 
-// Whole returns a copy in which numbers that are whole are integers, as a decoder of Kubernetes objects makes them.
+// Whole returns a copy in which whole numbers are integers, as in decoded Kubernetes objects.
 func Whole(value any) any {
 	switch value := value.(type) {
 	case float64:
@@ -58,7 +57,7 @@ func Whole(value any) any {
 	}
 }
 
-// Unknown reports whether a plain value is not known, or something in it.
+// Unknown reports whether a plain value, or a part of it, is unknown.
 func Unknown(value any) bool {
 	switch value := value.(type) {
 	case resource.Computed, resource.Output:
@@ -72,7 +71,7 @@ func Unknown(value any) bool {
 	}
 }
 
-// Blank returns a copy of a plain value with nulls for what is not known.
+// Blank returns a copy of a plain value with nulls in place of unknown values.
 func Blank(value any) any {
 	switch value := value.(type) {
 	case resource.Computed, resource.Output:

@@ -51,7 +51,7 @@ func TestUnknown(t *testing.T) {
 	properties.MarkUnknown(target, of(map[string]any{"a": []any{map[string]any{"b": unknown}, "c"}, "new": unknown}))
 	require.True(t, target["a"].ArrayValue()[0].ObjectValue()["b"].IsComputed())
 	require.Equal(t, "c", target["a"].ArrayValue()[1].StringValue())
-	require.True(t, target["new"].IsComputed(), "what is not known is not lost")
+	require.True(t, target["new"].IsComputed(), "an unknown value is not lost")
 }
 
 func TestMarkSecrets(t *testing.T) {

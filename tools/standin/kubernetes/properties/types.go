@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Types returns the types that the fields of a struct have in a package schema (string, boolean, integer, number,
-// array, object), by their names in JSON.
+// Types returns the types of a struct's fields in a package schema (string, boolean, integer, number, array, object), by their JSON
+// names.
 func Types[T any]() map[string]string {
 	types := map[string]string{}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {

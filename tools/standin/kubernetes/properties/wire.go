@@ -1,4 +1,4 @@
-// Package properties converts properties between Pulumi's protocol, its state, and plain values of JSON.
+// Package properties converts properties between Pulumi's protocol, its state, and plain JSON values.
 package properties
 
 import (
@@ -9,10 +9,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Nulls are kept: in Helm's values they take defaults away (pulumi-kubernetes 4.30.0, issue 2997).
+// Nulls are kept, because in Helm's values they remove defaults (pulumi-kubernetes 4.30.0, issue 2997).
 var options = plugin.MarshalOptions{KeepUnknowns: true, KeepSecrets: true}
 
-// FromWire reads properties of a request.
+// FromWire reads the properties of a request.
 func FromWire(wire *structpb.Struct) (resource.PropertyMap, error) {
 	if wire == nil {
 		return resource.PropertyMap{}, nil
@@ -24,7 +24,7 @@ func FromWire(wire *structpb.Struct) (resource.PropertyMap, error) {
 	return read, nil
 }
 
-// ToWire writes properties of a response.
+// ToWire writes the properties of a response.
 func ToWire(written resource.PropertyMap) (*structpb.Struct, error) {
 	wire, err := plugin.MarshalProperties(written, options)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// ambient is logged when there is no kubeconfig among the inputs. The official provider takes the ambient one too, and
-// says nothing.
+// ambient is logged if the inputs contain no kubeconfig. The official provider also uses the one of the environment, but does not
+// log that.
 const ambient = "the provider kubernetes was given no kubeconfig: it uses the one of the environment " +
 	"(KUBECONFIG, else .kube/config in the home folder)"
 
-// CheckConfig lists the inputs that the official provider has not, or that are not served here.
+// CheckConfig returns a failure for each input that the official provider does not have, or that the stand-in does not support.
 func (p *Provider) CheckConfig(_ context.Context, request *pulumirpc.CheckRequest) (*pulumirpc.CheckResponse, error) {
 	inputs, err := properties.FromWire(request.GetNews())
 	if err != nil {
@@ -37,12 +37,12 @@ func failures(found []operation.Failure) []*pulumirpc.CheckFailure {
 	return wire
 }
 
-// whereTo are the inputs that lead to a cluster.
+// whereTo are the inputs that select a cluster.
 var whereTo = []resource.PropertyKey{"kubeconfig", "context", "cluster"}
 
-// DiffConfig reports whether a change leads to another cluster, which replaces the provider and all that it made. It goes
-// by the identifier where that stands on both sides, else by what the kubeconfigs tell, and by the worst while they are
-// not known.
+// DiffConfig reports whether a change selects another cluster. Another cluster replaces the provider and all its resources.
+// DiffConfig compares the identifiers if both sides have one, else the kubeconfigs. While an input that selects the cluster is
+// unknown, it assumes another cluster.
 func (p *Provider) DiffConfig(_ context.Context, request *pulumirpc.DiffRequest) (*pulumirpc.DiffResponse, error) {
 	olds, err := properties.FromWire(request.GetOlds())
 	if err != nil {
@@ -99,7 +99,7 @@ func replacements(olds, news resource.PropertyMap, diff *resource.ObjectDiff) ([
 	return replaces, nil
 }
 
-// Configure connects to the cluster. One that cannot be reached is no error: what needs it fails later.
+// Configure connects to the cluster. An unreachable cluster is no error here: the operations that need it fail later.
 func (p *Provider) Configure(
 	ctx context.Context, request *pulumirpc.ConfigureRequest,
 ) (*pulumirpc.ConfigureResponse, error) {

@@ -14,7 +14,7 @@ import (
 
 const providerURN = "urn:pulumi:test::em-infra::pulumi:providers:kubernetes::cluster"
 
-// kubeconfig of a cluster where nobody listens.
+// kubeconfig returns a kubeconfig with this server and user.
 func kubeconfig(server, user string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -25,12 +25,12 @@ current-context: x
 `, server, user)
 }
 
-const nobody = "https://127.0.0.1:1"
+const noServer = "https://127.0.0.1:1"
 
 func TestConfigureSaysThatItIsAStandIn(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.configure(map[string]any{"kubeconfig": kubeconfig(nobody, "a")})
+	h.configure(map[string]any{"kubeconfig": kubeconfig(noServer, "a")})
 	require.Equal(t, []string{provider.Notice}, h.engine.lasting())
 }
 
@@ -78,17 +78,17 @@ func TestCheckConfig(t *testing.T) {
 	}
 }
 
-// TestDiffConfig: another cluster replaces the provider and all that it made; other credentials do not.
+// TestDiffConfig: another cluster replaces the provider and all its resources; other credentials do not.
 func TestDiffConfig(t *testing.T) {
 	t.Parallel()
-	here, there := kubeconfig(nobody, "a"), kubeconfig("https://127.0.0.1:2", "a")
+	here, there := kubeconfig(noServer, "a"), kubeconfig("https://127.0.0.1:2", "a")
 	unknown := resource.MakeComputed(resource.NewProperty(""))
 	for name, tc := range map[string]struct {
 		olds, news      map[string]any
 		diffs, replaces []string
 	}{
 		"nothing":          {map[string]any{"kubeconfig": here}, map[string]any{"kubeconfig": here}, nil, nil},
-		"credentials":      {map[string]any{"kubeconfig": here}, map[string]any{"kubeconfig": kubeconfig(nobody, "b")}, []string{"kubeconfig"}, nil},
+		"credentials":      {map[string]any{"kubeconfig": here}, map[string]any{"kubeconfig": kubeconfig(noServer, "b")}, []string{"kubeconfig"}, nil},
 		"another cluster":  {map[string]any{"kubeconfig": here}, map[string]any{"kubeconfig": there}, []string{"kubeconfig"}, []string{"kubeconfig"}},
 		"not known yet":    {map[string]any{"kubeconfig": here}, map[string]any{"kubeconfig": unknown}, []string{"kubeconfig"}, []string{"kubeconfig"}},
 		"a switch":         {map[string]any{"kubeconfig": here}, map[string]any{"kubeconfig": here, "enablePatchForce": true}, []string{"enablePatchForce"}, nil},
@@ -114,11 +114,11 @@ func TestDiffConfig(t *testing.T) {
 
 const advice = "rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE environment variable set to \"true\""
 
-// TestUnreachable: previews go on, changes fail, and objects leave the state only on demand.
+// TestUnreachable: previews still work, changes fail, and objects are removed from the state only on request.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.configure(map[string]any{"kubeconfig": kubeconfig(nobody, "a")})
+	h.configure(map[string]any{"kubeconfig": kubeconfig(noServer, "a")})
 	inputs := object("v1", "ConfigMap", map[string]any{"name": "a"}, nil)
 	checked := h.check(urn(configMap, "a"), inputs, nil)
 	require.Equal(t, "home", checked["metadata"].ObjectValue()["namespace"].StringValue(), "of the kubeconfig's context")
@@ -141,7 +141,7 @@ func TestUnreachable(t *testing.T) {
 	_, err = h.Read(t.Context(), &pulumirpc.ReadRequest{Urn: m.urn, Id: m.id, Properties: h.wire(m.state), Inputs: h.wire(m.inputs)})
 	require.ErrorContains(t, err, advice)
 
-	h.configure(map[string]any{"kubeconfig": kubeconfig(nobody, "a"), "deleteUnreachable": "true"})
+	h.configure(map[string]any{"kubeconfig": kubeconfig(noServer, "a"), "deleteUnreachable": "true"})
 	require.False(t, m.refresh())
 	require.NoError(t, m.delete())
 	require.True(t, contains(h.engine.lasting(), "Deleting the unreachable resource from Pulumi state"))
@@ -150,14 +150,14 @@ func TestUnreachable(t *testing.T) {
 func TestReleasesOfAnUnreachableCluster(t *testing.T) {
 	t.Parallel()
 	h := start(t)
-	h.configure(map[string]any{"kubeconfig": kubeconfig(nobody, "a"), "deleteUnreachable": true})
+	h.configure(map[string]any{"kubeconfig": kubeconfig(noServer, "a"), "deleteUnreachable": true})
 	m, err := h.create(helmRelease, "a", props(map[string]any{"chart": newChart(t, "1.0.0"), "name": "a"}))
 	require.ErrorContains(t, err, "can't create Helm Release with unreachable cluster: unable to load schema information")
 	m.id, m.state = "home/a", m.inputs
 	require.ErrorContains(t, m.update(props(map[string]any{"chart": newChart(t, "1.1.0"), "name": "a"})),
 		"can't update Helm Release with unreachable cluster: ")
 	require.ErrorContains(t, m.delete(), "can't delete Helm Release with unreachable cluster. Reason: ",
-		"even with deleteUnreachable: that is what a refresh is for")
+		"even with deleteUnreachable; a refresh removes it")
 	require.False(t, m.refresh())
 }
 

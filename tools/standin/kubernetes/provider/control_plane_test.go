@@ -26,12 +26,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// controlPlaneVariable names the lab's control plane, as the tool chain builds it: tests/modules of the root module gets
-// it and hands it over.
+// controlPlaneVariable is the path of the lab's control plane, which the tool chain builds. The tests in tests/modules of the root
+// module get it and set the variable.
 const controlPlaneVariable = "EM_INFRA_TEST_CONTROLPLANE"
 
-// controlPlane is a Kubernetes API with its controllers, without nodes. All tests share one; each has namespaces of its
-// own.
+// controlPlane is a Kubernetes API with its controllers, without nodes. All tests share one. Each test has its own namespaces.
 type controlPlane struct {
 	dir        string
 	kubeconfig string
@@ -42,7 +41,7 @@ type controlPlane struct {
 
 var shared = sync.OnceValues(func() (*controlPlane, error) { return startControlPlane(os.Getenv(controlPlaneVariable)) })
 
-// sharedControlPlane is started by the first test that asks for it.
+// sharedControlPlane returns the control plane. The first test that calls it starts it.
 func sharedControlPlane(t *testing.T) *controlPlane {
 	t.Helper()
 	if os.Getenv(controlPlaneVariable) == "" {
@@ -82,7 +81,7 @@ func startControlPlane(tool string) (*controlPlane, error) {
 func (p *controlPlane) end() {
 	p.stop()
 	p.processes.Wait()
-	_ = os.RemoveAll(p.dir) // a folder of temporary files
+	_ = os.RemoveAll(p.dir) // a temporary folder
 }
 
 func (p *controlPlane) path(name string) string { return filepath.Join(p.dir, name) }
@@ -112,10 +111,10 @@ func (p *controlPlane) start(ctx context.Context, tool string) error {
 	return nil
 }
 
-// run starts a component, which ends with this program, however that ends.
+// run starts a component. The component ends when this program ends, even if the program is killed.
 func (p *controlPlane) run(ctx context.Context, tool string, arguments ...string) {
 	p.processes.Go(func() {
-		runtime.LockOSThread() // the signal comes when the thread ends that started the process (prctl(2))
+		runtime.LockOSThread() // the component gets the signal when the thread that started it ends (prctl(2))
 		defer runtime.UnlockOSThread()
 		log, err := os.Create(p.path(arguments[0] + ".log"))
 		if err != nil {
@@ -125,7 +124,7 @@ func (p *controlPlane) run(ctx context.Context, tool string, arguments ...string
 		command := exec.CommandContext(ctx, tool, arguments...)
 		command.Dir, command.Stdout, command.Stderr = p.dir, log, log
 		command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-		_ = command.Run() // the tests notice, and the log has the reason
+		_ = command.Run() // tests fail without the component, and its log has the reason
 	})
 }
 
@@ -152,7 +151,7 @@ func (p *controlPlane) untilReady(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("the API server does not become ready: %s", log), err)
 }
 
-// writeSecrets makes an authority, a server's and an administrator's certificate, and the administrator's kubeconfig.
+// writeSecrets writes an authority, the certificates of a server and an administrator, and the administrator's kubeconfig.
 func (p *controlPlane) writeSecrets(port int) error {
 	authority, err := newCertificate(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
@@ -189,14 +188,14 @@ func (p *controlPlane) writeSecrets(port int) error {
 	)
 }
 
-// certificate with its key, as values and as PEM.
+// certificate is a certificate with its key, parsed and as PEM.
 type certificate struct {
 	parsed        *x509.Certificate
 	key           *ecdsa.PrivateKey
 	text, keyText []byte
 }
 
-// newCertificate signs with the authority, or by itself when there is none.
+// newCertificate returns a certificate that the authority signs, or a self-signed one if there is no authority.
 func newCertificate(template *x509.Certificate, authority *certificate) (*certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -226,7 +225,7 @@ func newCertificate(template *x509.Certificate, authority *certificate) (*certif
 	}, nil
 }
 
-// freePorts of the loopback interface.
+// freePorts returns free ports of the loopback interface.
 func freePorts(count int) ([]int, error) {
 	var ports []int
 	for range count {
@@ -234,7 +233,7 @@ func freePorts(count int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer listener.Close() // all at once, so that no port comes twice
+		defer listener.Close() // after the loop, so that no port is returned twice
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil

@@ -21,7 +21,8 @@ func definition(group string) resource.PropertyMap {
 	})
 }
 
-// TestCustomResource comes before its definition and waits for it; it goes after it.
+// TestCustomResource creates a custom resource before its definition exists, and waits for it. The resource is deleted after the
+// definition.
 func TestCustomResource(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)

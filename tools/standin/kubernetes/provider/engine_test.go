@@ -19,7 +19,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/provider"
 )
 
-// engineVariable names the folder of the Pulumi CLI that the tool chain got.
+// engineVariable is the folder of the Pulumi CLI that the tool chain got.
 const engineVariable = "EM_INFRA_TEST_PULUMI"
 
 // builtPlugin builds the plugin and installs it into a PULUMI_HOME.
@@ -35,10 +35,10 @@ func builtPlugin(t *testing.T, version string) (home string) {
 	return home
 }
 
-// program makes a namespace, a key and a release in it.
+// program is a program with a namespace, and a key and a release in it.
 type program struct {
 	kubeconfig, namespace, chart, key, greeting string
-	// late: the kubeconfig is not known before the first update.
+	// late is true if the kubeconfig is unknown before the first update.
 	late bool
 }
 
@@ -78,7 +78,7 @@ func (p program) run(ctx *pulumi.Context) error {
 	}, &release, append(by, pulumi.DependsOn([]pulumi.Resource{&key}))...)
 }
 
-// lateKubeconfig comes, if the program wants it so, from the ID of an object.
+// lateKubeconfig returns the kubeconfig. With late, it depends on the ID of an object.
 func (p program) lateKubeconfig(ctx *pulumi.Context) (pulumi.StringInput, error) {
 	if !p.late {
 		return pulumi.String(p.kubeconfig), nil
@@ -97,7 +97,7 @@ func (p program) lateKubeconfig(ctx *pulumi.Context) (pulumi.StringInput, error)
 	return before.ID().ApplyT(func(pulumi.ID) string { return p.kubeconfig }).(pulumi.StringOutput), err
 }
 
-// newStack keeps its state in the folder backend, and has the CLI and the plugin that were built.
+// newStack returns a stack with its state in the folder backend. It uses the CLI and the plugin that were built.
 func newStack(t *testing.T, backend string, p *program) auto.Stack {
 	t.Helper()
 	root := os.Getenv(engineVariable)
@@ -118,7 +118,7 @@ func newStack(t *testing.T, backend string, p *program) auto.Stack {
 	return stack
 }
 
-// TestEngine runs the plugin as the engine does: made, nothing to do, changed in place, read anew, and gone.
+// TestEngine runs the plugin as the engine does: create, no changes, update in place, refresh, destroy.
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	plane := sharedControlPlane(t)
@@ -164,7 +164,7 @@ func TestEngine(t *testing.T) {
 	require.Empty(t, namespaces.Items)
 }
 
-// TestEngineBeforeTheClusterIsThere: a preview in which the kubeconfig is not known shows all that will be made.
+// TestEngineBeforeTheClusterIsThere: if the kubeconfig is unknown, a preview shows all resources that will be created.
 func TestEngineBeforeTheClusterIsThere(t *testing.T) {
 	t.Parallel()
 	p := &program{
@@ -183,7 +183,7 @@ func TestEngineBeforeTheClusterIsThere(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// requireSecret: the state as it lies on the disk has neither the key nor its encoding.
+// requireSecret checks that the state on disk contains neither the text nor its encoding.
 func requireSecret(t *testing.T, backend, text string) {
 	t.Helper()
 	state, err := os.ReadFile(filepath.Join(backend, ".pulumi", "stacks", "standin", "test.json"))

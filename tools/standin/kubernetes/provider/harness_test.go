@@ -22,7 +22,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/provider"
 )
 
-// engine keeps what a provider logs.
+// engine keeps the logs of a provider.
 type engine struct {
 	pulumirpc.UnimplementedEngineServer
 
@@ -37,7 +37,7 @@ func (e *engine) Log(_ context.Context, request *pulumirpc.LogRequest) (*emptypb
 	return &emptypb.Empty{}, nil
 }
 
-// lasting are the messages that stay on the screen.
+// lasting returns the messages that stay on the screen.
 func (e *engine) lasting() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -57,14 +57,14 @@ type harness struct {
 	engine *engine
 }
 
-// start makes a provider that is not configured.
+// start returns a provider that is not configured.
 func start(t *testing.T) harness {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	server, log := grpc.NewServer(), &engine{}
 	pulumirpc.RegisterEngineServer(server, log)
-	go func() { _ = server.Serve(listener) }() // ends with the test
+	go func() { _ = server.Serve(listener) }() // until the test ends
 	t.Cleanup(server.Stop)
 	host, err := pprovider.NewHostClient(listener.Addr().String())
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func start(t *testing.T) harness {
 	return harness{Provider: provider.New(host, "4.30.0"), t: t, engine: log}
 }
 
-// startOn configures it with the kubeconfig of the shared control plane and other inputs.
+// startOn returns a provider that is configured with the kubeconfig of the shared control plane and other inputs.
 func startOn(t *testing.T, inputs map[string]any) harness {
 	t.Helper()
 	all := map[string]any{"kubeconfig": sharedControlPlane(t).kubeconfig}
@@ -90,7 +90,7 @@ func (h harness) configure(inputs map[string]any) {
 	require.NoError(h.t, err)
 }
 
-// newNamespace makes a namespace for the test and waits until Pods can be made in it.
+// newNamespace creates a namespace for the test and returns its name.
 func newNamespace(t *testing.T) string {
 	t.Helper()
 	made, err := sharedControlPlane(t).client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
@@ -104,7 +104,7 @@ func urn(token, name string) string {
 	return "urn:pulumi:test::em-infra::" + token + "::" + name
 }
 
-// check returns the inputs that the provider made of those given; old are those of before.
+// check returns the checked inputs. given are the new inputs, old the former ones.
 func (h harness) check(urn string, given, old resource.PropertyMap) resource.PropertyMap {
 	h.t.Helper()
 	response, err := h.Check(h.t.Context(), &pulumirpc.CheckRequest{Urn: urn, News: h.wire(given), Olds: h.wire(old)})
@@ -113,7 +113,7 @@ func (h harness) check(urn string, given, old resource.PropertyMap) resource.Pro
 	return h.read(response.GetInputs())
 }
 
-// failures of a check, each as "property: reason".
+// failures returns the failures of a check, each as "property: reason".
 func (h harness) failures(urn string, given resource.PropertyMap) []string {
 	h.t.Helper()
 	response, err := h.Check(h.t.Context(), &pulumirpc.CheckRequest{Urn: urn, News: h.wire(given)})
@@ -125,7 +125,7 @@ func (h harness) failures(urn string, given resource.PropertyMap) []string {
 	return failures
 }
 
-// made is a resource that a test made.
+// made is a resource that a test created.
 type made struct {
 	h      harness
 	urn    string
@@ -134,7 +134,7 @@ type made struct {
 	state  resource.PropertyMap
 }
 
-// patience in seconds for what has to come: a machine that is busy takes its time.
+// patience is how many seconds a test waits for an event. It is long because the machine may be busy.
 const patience = 600
 
 // create checks and creates a resource.
@@ -158,7 +158,7 @@ func (h harness) mustCreate(token, name string, given resource.PropertyMap) *mad
 	return m
 }
 
-// partial is what an error leaves in the state; nothing for most.
+// partial returns what an error leaves in the state; nothing for most errors.
 func (h harness) partial(err error) (string, resource.PropertyMap) {
 	h.t.Helper()
 	converted, ok := rpcerror.FromError(err)
@@ -173,7 +173,7 @@ func (h harness) partial(err error) (string, resource.PropertyMap) {
 	return "", nil
 }
 
-// diff of other inputs: each change as "path: KIND".
+// diff returns the changes of other inputs, each as "path: KIND".
 func (m *made) diff(given resource.PropertyMap) (changes []string, deleteFirst bool) {
 	m.h.t.Helper()
 	response, err := m.h.Diff(m.h.t.Context(), &pulumirpc.DiffRequest{
@@ -203,7 +203,7 @@ func (m *made) update(given resource.PropertyMap) error {
 	return nil
 }
 
-// refresh reads the resource and says whether it is there.
+// refresh reads the resource and reports whether it exists.
 func (m *made) refresh() bool {
 	m.h.t.Helper()
 	response, err := m.h.Read(m.h.t.Context(), &pulumirpc.ReadRequest{
@@ -241,10 +241,10 @@ func (h harness) read(wire *structpb.Struct) resource.PropertyMap {
 	return properties
 }
 
-// props makes properties of plain Go values.
+// props converts plain Go values to properties.
 func props(values map[string]any) resource.PropertyMap { return resource.NewPropertyMapFromMap(values) }
 
-// object makes the inputs of an object: those that the SDK sends, and more.
+// object returns the inputs of an object: those that the SDK sends, and more.
 func object(apiVersion, kind string, metadata map[string]any, more map[string]any) resource.PropertyMap {
 	all := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
 	for name, value := range more {

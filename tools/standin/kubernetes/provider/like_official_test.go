@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// officialDefaults are what the official provider v4.30.0 adds to the inputs of a release: Check writes its struct Release down by
-// resource.NewPropertyMap (provider/pkg/provider/helm_release.go), which leaves out nil pointers and maps and nothing else
-// (sdk/v3, go/common/util/mapper/mapper_encode.go). Read in the sources on 22 November 2026.
+// officialDefaults are the inputs that the official provider v4.30.0 adds to a release. Check writes its struct Release with
+// resource.NewPropertyMap (provider/pkg/provider/helm_release.go), which omits only nil pointers and nil maps (sdk/v3,
+// go/common/util/mapper/mapper_encode.go). As read in the sources on 22 November 2026.
 func officialDefaults() map[string]any {
 	defaults := map[string]any{"timeout": 300.0, "values": map[string]any{}}
 	for _, name := range []string{"description", "keyring", "postrender"} {
@@ -26,7 +26,7 @@ func officialDefaults() map[string]any {
 	return defaults
 }
 
-// TestInputsOfReleasesAreTheOfficialOnes, so that no release is upgraded because another build of the provider looks at it.
+// TestInputsOfReleasesAreTheOfficialOnes: the inputs are equal, so that another build of the provider upgrades no release.
 func TestInputsOfReleasesAreTheOfficialOnes(t *testing.T) {
 	t.Parallel()
 	h := startOn(t, nil)
@@ -36,7 +36,7 @@ func TestInputsOfReleasesAreTheOfficialOnes(t *testing.T) {
 	require.Equal(t, want, h.check(urn(helmRelease, "demo"), given, nil).Mappable())
 }
 
-// TestReleaseOfAnEarlierVersion, which did not write down what is zero: it is no change, and is there after a refresh.
+// TestReleaseOfAnEarlierVersion: an earlier version did not write zero values. Their absence is no change, and a refresh adds them.
 func TestReleaseOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)

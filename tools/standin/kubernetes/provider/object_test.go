@@ -35,7 +35,7 @@ func TestLifeOfAnObject(t *testing.T) {
 	live, err := sharedControlPlane(t).client.CoreV1().ConfigMaps(in).Get(t.Context(), "settings", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"a": "3", "c": "4"}, live.Data)
-	require.Len(t, live.ManagedFields, 1, "the manager of the creation was taken over")
+	require.Len(t, live.ManagedFields, 1, "the fields of the creation were taken over")
 	require.Equal(t, m.state["__fieldManager"].StringValue(), live.ManagedFields[0].Manager)
 
 	live.Data["a"] = "drift"
@@ -47,10 +47,10 @@ func TestLifeOfAnObject(t *testing.T) {
 
 	require.NoError(t, m.delete())
 	require.False(t, m.refresh())
-	require.NoError(t, m.delete(), "what is gone is gone")
+	require.NoError(t, m.delete(), "the object is already gone")
 }
 
-// TestCheckFillsIn: a name that is made up stays, and the namespace is the provider's.
+// TestCheckFillsIn: a generated name stays, and the namespace is the provider's.
 func TestCheckFillsIn(t *testing.T) {
 	t.Parallel()
 	h := startOn(t, map[string]any{"namespace": "home"})
@@ -100,7 +100,7 @@ func TestCheckRefuses(t *testing.T) {
 	}, h.failures(urn(configMap, "a"), object("v1", "ConfigMap", map[string]any{"generateName": "a-"}, nil)))
 }
 
-// TestSecretsStaySecret: in inputs, in the state, and where the API server moves them to.
+// TestSecretsStaySecret: secrets are secret in the inputs, in the state, and where the API server moves them to.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, map[string]any{"enableSecretMutable": true}), newNamespace(t)
@@ -132,7 +132,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	require.True(t, m.state["data"].IsSecret())
 }
 
-// TestReplacements: what cannot change replaces; without a name that was made up, the old object goes first.
+// TestReplacements: a change of an immutable property replaces the object. If the name is not generated, the old object is deleted
+// first.
 func TestReplacements(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)

@@ -30,8 +30,9 @@ func TestAnObjectThatIsThere(t *testing.T) {
 	require.Equal(t, "mine", m.state["data"].ObjectValue()["a"].StringValue())
 }
 
-// TestFieldThatSomebodyElseTook: an update says so, and takes it back on demand.
-func TestFieldThatSomebodyElseTook(t *testing.T) {
+// TestFieldOfAnotherManager: if another manager has taken a field, an update fails with a conflict. With patchForce it takes
+// the field back.
+func TestFieldOfAnotherManager(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, map[string]any{"enableConfigMapMutable": true}), newNamespace(t)
 	config := func(value string, annotations map[string]any) resource.PropertyMap {
@@ -45,14 +46,14 @@ func TestFieldThatSomebodyElseTook(t *testing.T) {
 	require.NoError(t, err)
 
 	require.ErrorContains(t, m.update(config("again mine", map[string]any{})), `conflict with "they"`)
-	require.Equal(t, "theirs", m.state["data"].ObjectValue()["a"].StringValue(), "the state has what is there")
+	require.Equal(t, "theirs", m.state["data"].ObjectValue()["a"].StringValue(), "the state has the live value")
 	forced := config("again mine", map[string]any{"pulumi.com/patchForce": "true"})
 	require.NoError(t, m.update(forced))
 	require.Equal(t, "again mine", m.state["data"].ObjectValue()["a"].StringValue())
 }
 
-// TestObjectOfALostState: a state is gone and its object is not. What is the same is taken over; what differs is the
-// earlier run's until it is forced.
+// TestObjectOfALostState: the state is lost, but its object exists. Fields with the same value are taken over. Fields with another
+// value belong to the earlier run until they are forced.
 func TestObjectOfALostState(t *testing.T) {
 	t.Parallel()
 	in := newNamespace(t)

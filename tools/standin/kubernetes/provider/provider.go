@@ -1,6 +1,6 @@
-// Package provider is a stand-in for the Pulumi provider kubernetes. It serves objects of any kind and Helm releases
-// with the inputs, outputs and semantics of the official provider, which is published as no Go module. It is test
-// equipment: where the official plugin can be installed, that one is used.
+// Package provider is a stand-in for the Pulumi provider kubernetes. It serves objects of any kind and Helm releases, with the
+// inputs, outputs and semantics of the official provider, which is not published as a Go module. It is test equipment: the official
+// plugin is used where it can be installed.
 package provider
 
 import (
@@ -20,38 +20,38 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/release"
 )
 
-// Name is the package name in every token, and the NAME of the binary pulumi-resource-NAME.
+// Name is the package name in every token, and NAME in the binary pulumi-resource-NAME.
 const Name = "kubernetes"
 
-// Notice is logged when an operation configures the provider, so that nobody takes it for the official one.
+// Notice is logged when an operation configures the provider, so that users do not take it for the official provider.
 const Notice = "em-infra's stand-in for the provider kubernetes: serves objects and helm.sh/v3 releases, for tests"
 
-// Provider is the provider as the engine sees it (pulumirpc.ResourceProviderServer). What it does not have it answers
-// with Unimplemented: functions, components (yaml/v2, helm.sh/v4, kustomize/v2) and the schema.
+// Provider is the provider as the engine sees it (pulumirpc.ResourceProviderServer). It returns Unimplemented for what it does not
+// have: functions and components (yaml/v2, helm.sh/v4, kustomize/v2).
 type Provider struct {
 	pulumirpc.UnimplementedResourceProviderServer
 
 	host    *pprovider.HostClient
 	version string // without the v
 	cancel  context.CancelFunc
-	ended   context.Context // nothing is begun once this is
+	ended   context.Context // after its end no request is begun
 
 	mu         sync.Mutex
 	connection *cluster.Connection // nil until Configure
 }
 
-// New makes the provider. Host may be nil: nothing is logged then.
+// New returns the provider. If host is nil, nothing is logged.
 func New(host *pprovider.HostClient, version string) *Provider {
 	ended, cancel := context.WithCancel(context.Background())
 	return &Provider{host: host, version: version, ended: ended, cancel: cancel}
 }
 
-// GetPluginInfo tells the version.
+// GetPluginInfo returns the version.
 func (p *Provider) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.PluginInfo, error) {
 	return &pulumirpc.PluginInfo{Version: p.version}, nil
 }
 
-// Attach connects the provider with an engine that did not start it.
+// Attach connects the provider to an engine that did not start it.
 func (p *Provider) Attach(_ context.Context, request *pulumirpc.PluginAttach) (*emptypb.Empty, error) {
 	host, err := pprovider.NewHostClient(request.GetAddress())
 	if err != nil {
@@ -61,13 +61,13 @@ func (p *Provider) Attach(_ context.Context, request *pulumirpc.PluginAttach) (*
 	return &emptypb.Empty{}, nil
 }
 
-// Cancel ends what is under way.
+// Cancel cancels all running requests.
 func (p *Provider) Cancel(context.Context, *emptypb.Empty) (*emptypb.Empty, error) {
 	p.cancel()
 	return &emptypb.Empty{}, nil
 }
 
-// begin is the context of a request: it ends with the request, and with Cancel.
+// begin returns the context of a request. It ends with the request, or with Cancel.
 func (p *Provider) begin(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(p.ended, cancel)
@@ -85,7 +85,7 @@ func (p *Provider) connected() (*cluster.Connection, error) {
 	return p.connection, nil
 }
 
-// server serves the type of a resource.
+// server returns the server of a resource's type.
 func (p *Provider) server(urn resource.URN) (operation.Server, error) {
 	connection, err := p.connected()
 	if err != nil {
@@ -97,14 +97,14 @@ func (p *Provider) server(urn resource.URN) (operation.Server, error) {
 	return object.New(connection, p), nil
 }
 
-// Log shows the user a line. A line that the engine does not take is lost: it is about to say more itself.
+// Log shows the user a line. An error of the engine is ignored, since the engine will report more itself.
 func (p *Provider) Log(ctx context.Context, severity diag.Severity, urn resource.URN, message string) {
 	if p.host != nil {
 		_ = p.host.Log(ctx, severity, urn, message) // see above
 	}
 }
 
-// Status shows the user a line while it is the latest of a resource.
+// Status shows the user a line until the next one of the same resource.
 func (p *Provider) Status(ctx context.Context, severity diag.Severity, urn resource.URN, message string) {
 	if p.host != nil {
 		_ = p.host.LogStatus(ctx, severity, urn, message) // as in Log

@@ -25,7 +25,7 @@ func podInputs(in, name string, annotations map[string]any) resource.PropertyMap
 	})
 }
 
-// play is a kubelet for one Pod: it waits until the Pod is there and gives it a status.
+// play acts as a kubelet for one Pod: it waits until the Pod exists and gives it a status.
 func play(ctx context.Context, t *testing.T, in, name string, status corev1.PodStatus) {
 	pods := sharedControlPlane(t).client.CoreV1().Pods(in)
 	for ctx.Err() == nil {
@@ -44,7 +44,7 @@ var ready = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodC
 	{Type: corev1.PodReady, Status: corev1.ConditionTrue},
 }}
 
-// awaitServiceAccount: Pods are refused until the namespace has its account.
+// awaitServiceAccount waits for the service account of a namespace. Without it, Pods are refused.
 func awaitServiceAccount(t *testing.T, in string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -64,7 +64,8 @@ func TestPodIsWaitedFor(t *testing.T) {
 	require.Empty(t, changes)
 }
 
-// TestPodThatIsNotReady is in the state all the same, so that the next run goes on with it; skipAwait takes it as it is.
+// TestPodThatIsNotReady: the Pod is in the state all the same, so that the next run continues with it. With skipAwait its state
+// does not matter.
 func TestPodThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
@@ -82,7 +83,7 @@ func TestPodThatIsNotReady(t *testing.T) {
 	require.NoError(t, skipped.delete())
 }
 
-// TestDaemonSetIsWaitedFor: where no node wants it, it is ready as soon as its controller says so.
+// TestDaemonSetIsWaitedFor: a DaemonSet that no node needs is ready as soon as its controller reports so.
 func TestDaemonSetIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
@@ -96,11 +97,11 @@ func TestDaemonSetIsWaitedFor(t *testing.T) {
 	m := h.mustCreate("kubernetes:apps/v1:DaemonSet", "plugin", given)
 	require.Equal(t, 1.0, m.state["status"].ObjectValue()["observedGeneration"].NumberValue(), "its controller has seen it")
 	changes, _ := m.diff(given)
-	require.Empty(t, changes, "1000m is 1")
+	require.Empty(t, changes, "1000m equals 1")
 	require.NoError(t, m.delete())
 }
 
-// TestWaitFor: an annotation says what is waited for, also where nothing would be.
+// TestWaitFor: an annotation names the condition to wait for, even for a kind that is ready at once.
 func TestWaitFor(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
@@ -116,7 +117,7 @@ func TestWaitFor(t *testing.T) {
 	require.ErrorContains(t, err, `expected a "jsonpath=" or "condition=" prefix, got "a=b"`)
 }
 
-// TestDeleteWaits until what keeps an object has let go of it.
+// TestDeleteWaits: a deletion waits until the object's finalizer is removed.
 func TestDeleteWaits(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
@@ -141,7 +142,7 @@ func TestDeleteWaits(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(err))
 }
 
-// TestNamespaceGoesWithAllInIt, which is its controller's work.
+// TestNamespaceGoesWithAllInIt: a namespace is deleted with all its objects, by its controller.
 func TestNamespaceGoesWithAllInIt(t *testing.T) {
 	t.Parallel()
 	h := startOn(t, nil)

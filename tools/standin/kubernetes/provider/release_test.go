@@ -15,7 +15,7 @@ import (
 
 const helmRelease = "kubernetes:helm.sh/v3:Release"
 
-// demo is a chart with a ConfigMap of its values, and on demand a Pod that nobody runs.
+// demo is a chart with a ConfigMap of its values. With the value stuck it also has a Pod that never runs.
 func demo(version string) *chart.Chart {
 	return &chart.Chart{
 		Metadata: &chart.Metadata{APIVersion: "v2", Name: "demo", Version: version, AppVersion: "9.9"},
@@ -39,7 +39,7 @@ spec: {containers: [{name: main, image: nobody}]}
 	}
 }
 
-// newChart writes the chart into a folder of its own.
+// newChart writes the chart into a new folder.
 func newChart(t *testing.T, version string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func releaseInputs(in, chart string, more map[string]any) resource.PropertyMap {
 	return props(all)
 }
 
-// deployed is the data of the ConfigMap that a release made.
+// deployed returns the data of the ConfigMap that a release created.
 func deployed(t *testing.T, in string) map[string]string {
 	t.Helper()
 	found, err := sharedControlPlane(t).client.CoreV1().ConfigMaps(in).Get(t.Context(), "demo", metav1.GetOptions{})
@@ -108,7 +108,7 @@ func TestLifeOfARelease(t *testing.T) {
 	require.ErrorContains(t, m.delete(), "uninstall: Release not loaded: demo: release: not found")
 }
 
-// TestValues: files first, then values; a null takes a default away.
+// TestValues: the files come first, then the values. A null removes a default.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
@@ -184,7 +184,7 @@ func TestReleaseCheckFillsIn(t *testing.T) {
 	require.Equal(t, "known", checked["values"].ObjectValue()["b"].StringValue())
 }
 
-// TestReleaseThatFails: with atomic nothing is left; without, the next run upgrades what is left.
+// TestReleaseThatFails: with atomic nothing is left. Without it, the next run upgrades the failed release.
 func TestReleaseThatFails(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
@@ -205,7 +205,7 @@ func TestReleaseThatFails(t *testing.T) {
 	require.ErrorContains(t, err, fmt.Sprintf("Helm release %q was created, but failed to initialize completely. Use Helm CLI "+
 		"to investigate: failed to become available within allocated timeout. Error: Helm Release %s: ", in+"/demo", in+"/demo"))
 	require.Equal(t, "failed", m.state["status"].ObjectValue()["status"].StringValue())
-	// Without any values Helm takes those of before: what is to go has to be said.
+	// Without any values Helm uses the former ones, so the value must be set to false.
 	calm := releaseInputs(in, chart, map[string]any{"values": map[string]any{"stuck": false}})
 	require.NoError(t, m.update(calm))
 	require.Equal(t, "deployed", m.state["status"].ObjectValue()["status"].StringValue())
@@ -232,7 +232,7 @@ func TestReleaseThatIsThere(t *testing.T) {
 	require.NoError(t, m.delete())
 }
 
-// TestCreateNamespace, which a release does not take along when it goes.
+// TestCreateNamespace: the release creates its namespace, but does not delete it.
 func TestCreateNamespace(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)+"-made"

@@ -15,7 +15,7 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// newRepository serves charts over HTTP to those who know the password.
+// newRepository serves charts over HTTP to clients with the password.
 func newRepository(t *testing.T, versions ...string) *httptest.Server {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func newRepository(t *testing.T, versions ...string) *httptest.Server {
 	return server
 }
 
-// helmFolders keeps Helm's files of a test in a folder of its own.
+// helmFolders returns settings that keep Helm's files in a folder of the test.
 func helmFolders(t *testing.T) map[string]any {
 	t.Helper()
 	dir := t.TempDir()

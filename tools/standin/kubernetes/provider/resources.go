@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// Check hands on a request of the engine.
+// Check passes the request to the server of the resource's type.
 func (p *Provider) Check(ctx context.Context, request *pulumirpc.CheckRequest) (*pulumirpc.CheckResponse, error) {
 	ctx, done := p.begin(ctx)
 	defer done()
@@ -44,7 +44,7 @@ func (p *Provider) Check(ctx context.Context, request *pulumirpc.CheckRequest) (
 	return &pulumirpc.CheckResponse{Inputs: inputs, Failures: failures(checked.Failures)}, err
 }
 
-// Diff hands on a request of the engine.
+// Diff passes the request to the server of the resource's type.
 func (p *Provider) Diff(ctx context.Context, request *pulumirpc.DiffRequest) (*pulumirpc.DiffResponse, error) {
 	urn := resource.URN(request.GetUrn())
 	server, err := p.server(urn)
@@ -95,14 +95,14 @@ func diffResponse(found operation.Difference) *pulumirpc.DiffResponse {
 	return response
 }
 
-// wireKinds are the kinds of changes without and with a replacement.
+// wireKinds are the kinds of changes in the protocol, without and with a replacement.
 var wireKinds = map[operation.ChangeKind]map[bool]pulumirpc.PropertyDiff_Kind{
 	operation.Added:   {false: pulumirpc.PropertyDiff_ADD, true: pulumirpc.PropertyDiff_ADD_REPLACE},
 	operation.Updated: {false: pulumirpc.PropertyDiff_UPDATE, true: pulumirpc.PropertyDiff_UPDATE_REPLACE},
 	operation.Deleted: {false: pulumirpc.PropertyDiff_DELETE, true: pulumirpc.PropertyDiff_DELETE_REPLACE},
 }
 
-// Create hands on a request of the engine.
+// Create passes the request to the server of the resource's type.
 func (p *Provider) Create(ctx context.Context, request *pulumirpc.CreateRequest) (*pulumirpc.CreateResponse, error) {
 	ctx, done := p.begin(ctx)
 	defer done()
@@ -125,7 +125,7 @@ func (p *Provider) Create(ctx context.Context, request *pulumirpc.CreateRequest)
 	return &pulumirpc.CreateResponse{Id: live.ID, Properties: state}, err
 }
 
-// Update hands on a request of the engine.
+// Update passes the request to the server of the resource's type.
 func (p *Provider) Update(ctx context.Context, request *pulumirpc.UpdateRequest) (*pulumirpc.UpdateResponse, error) {
 	ctx, done := p.begin(ctx)
 	defer done()
@@ -149,13 +149,13 @@ func (p *Provider) Update(ctx context.Context, request *pulumirpc.UpdateRequest)
 	return &pulumirpc.UpdateResponse{Properties: now}, err
 }
 
-// errUnreachable is the answer to a refresh of what cannot be reached, word for word the official one.
+// errUnreachable is the error of a refresh of an unreachable cluster, in the words of the official provider.
 var errUnreachable = errors.New("failed to read resource state due to unreachable cluster. If the cluster was deleted, " +
 	"you can remove this resource from Pulumi state by rerunning the operation with the PULUMI_K8S_DELETE_UNREACHABLE " +
 	"environment variable set to \"true\"")
 
-// Read hands on a request of the engine. Of what cannot be reached it is an error, unless the user wants it to stay as
-// it is, or to leave the state.
+// Read passes the request to the server of the resource's type. For an unreachable cluster it returns an error, unless the user
+// wants the resource to stay as it is, or to be removed from the state.
 func (p *Provider) Read(ctx context.Context, request *pulumirpc.ReadRequest) (*pulumirpc.ReadResponse, error) {
 	ctx, done := p.begin(ctx)
 	defer done()
@@ -205,7 +205,7 @@ func (p *Provider) read(
 	return &pulumirpc.ReadResponse{Id: live.ID, Properties: now, Inputs: seen}, errors.Join(nowErr, seenErr)
 }
 
-// Delete hands on a request of the engine.
+// Delete passes the request to the server of the resource's type.
 func (p *Provider) Delete(ctx context.Context, request *pulumirpc.DeleteRequest) (*emptypb.Empty, error) {
 	ctx, done := p.begin(ctx)
 	defer done()
@@ -223,7 +223,7 @@ func (p *Provider) Delete(ctx context.Context, request *pulumirpc.DeleteRequest)
 	})
 }
 
-// notReady has the engine keep a resource that exists and is not what was asked for.
+// notReady returns an error that makes the engine keep a resource that exists, but is not as requested.
 func notReady(err error) error {
 	var found *operation.NotReadyError
 	if !errors.As(err, &found) {

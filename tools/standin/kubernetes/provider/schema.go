@@ -12,11 +12,11 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/release"
 )
 
-// typeSpec, resourceSpec and packageSpec are what is used of a package schema (pkg/codegen/schema of Pulumi).
+// typeSpec, resourceSpec and packageSpec are the used parts of a package schema (pkg/codegen/schema of Pulumi).
 type typeSpec struct {
 	Type  string    `json:"type"`
 	Items *typeSpec `json:"items,omitempty"`
-	// AdditionalProperties is what the values of an object are: anything.
+	// AdditionalProperties is the type of an object's values: anything.
 	AdditionalProperties map[string]string `json:"additionalProperties,omitempty"`
 }
 
@@ -35,8 +35,8 @@ type packageSpec struct {
 	Resources   map[string]resourceSpec `json:"resources"`
 }
 
-// GetSchema tells the inputs of the provider and of releases. Objects are not in it: their properties are those of the
-// Kubernetes API.
+// GetSchema returns the schema of the provider's and the releases' inputs. It does not contain objects, whose properties are those
+// of the Kubernetes API.
 func (p *Provider) GetSchema(
 	context.Context, *pulumirpc.GetSchemaRequest,
 ) (*pulumirpc.GetSchemaResponse, error) {

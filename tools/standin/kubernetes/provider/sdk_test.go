@@ -32,7 +32,7 @@ func sdkOf(t *testing.T) (dir, version string) {
 	return filepath.Join(found.Dir, "go", "kubernetes"), strings.TrimPrefix(found.Version, "v")
 }
 
-// typesOf reads the properties of a struct of the SDK with their types in a schema.
+// typesOf returns the properties of a struct of the SDK, with their types in a schema.
 func typesOf(t *testing.T, file, name string) map[string]string {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
@@ -71,7 +71,7 @@ func typeOf(expression ast.Expr) string {
 	return "object"
 }
 
-// TestInputsAreThoseOfTheSDK: no property is taken that the official provider has not, and none of its own is missing.
+// TestInputsAreThoseOfTheSDK: the stand-in has no property that the official provider does not have, and lacks none.
 func TestInputsAreThoseOfTheSDK(t *testing.T) {
 	t.Parallel()
 	dir, _ := sdkOf(t)
@@ -106,7 +106,7 @@ func TestTokenIsThatOfTheSDK(t *testing.T) {
 func TestSchemaNamesTheSDKsVersion(t *testing.T) {
 	t.Parallel()
 	_, version := sdkOf(t)
-	require.Equal(t, "4.30.0", version, "the facts that are emulated are those of 4.30.0: read them again")
+	require.Equal(t, "4.30.0", version, "the stand-in emulates 4.30.0: compare it with the new version")
 	response, err := start(t).GetSchema(t.Context(), &pulumirpc.GetSchemaRequest{})
 	require.NoError(t, err)
 	var schema struct {

@@ -18,8 +18,8 @@ import (
 	"helm.sh/helm/v3/pkg/repo"
 )
 
-// load finds the chart, downloads it when it is no path, and reads it. Dependencies that are missing are downloaded
-// when the inputs say so, and are an error else.
+// load finds the chart, downloads it if it is not a path, and reads it. It downloads missing dependencies if the inputs ask for
+// that. Otherwise missing dependencies are an error.
 func (r *Releases) load(in inputs) (*chart.Chart, string, error) {
 	client, err := r.registryClient(in.RepositoryOpts)
 	if err != nil {
@@ -72,14 +72,14 @@ func (r *Releases) locate(in inputs, client *registry.Client) (string, error) {
 		}
 		return options.LocateChart(name, r.settings)
 	}
-	// The address is looked up here: by itself Helm takes a folder of the chart's name for the chart.
+	// The address is looked up here, because Helm itself would use a local folder with the chart's name.
 	address, err := repo.FindChartInAuthAndTLSAndPassRepoURL(from.Repo, from.Username, from.Password, name,
 		options.Version, from.CertFile, from.KeyFile, from.CAFile, false, false, getter.All(r.settings))
 	if err != nil {
 		return "", err
 	}
 	if !sameHost(from.Repo, address) {
-		options.Username, options.Password = "", "" // a password is for the repository alone
+		options.Username, options.Password = "", "" // a password is only for the repository
 	}
 	return options.LocateChart(address, r.settings)
 }
@@ -93,7 +93,7 @@ func sameHost(one, other string) bool {
 	return err == nil && first.Scheme == second.Scheme && first.Host == second.Host
 }
 
-// isInstallable refuses charts that are libraries.
+// isInstallable returns an error for a library chart.
 func isInstallable(loaded *chart.Chart) error {
 	if kind := loaded.Metadata.Type; kind != "" && kind != "application" {
 		return fmt.Errorf("%s charts are not installable", kind)
@@ -101,7 +101,7 @@ func isInstallable(loaded *chart.Chart) error {
 	return nil
 }
 
-// httpClient trusts the repository's own authority and shows its certificate.
+// httpClient returns a client that trusts the repository's own authority and presents its certificate.
 func (r *repository) httpClient() (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if r.CAFile != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// Check fills in name, namespace and timeout, and has the version be that of the chart that was found: a range of
-// versions is then a change as soon as there is a newer chart in it.
+// Check fills in the name, the namespace and the timeout. It sets the version to that of the chart that it found. So, with a range
+// of versions, a newer chart in the range is a change.
 func (r *Releases) Check(ctx context.Context, request operation.Check) (operation.Checked, error) {
 	if r.connection.Unreachable != "" && cluster.On(r.connection.Settings.SkipUpdateUnreachable) {
 		r.log.Log(ctx, diag.Warning, request.URN,
@@ -51,7 +51,7 @@ func (r *Releases) Check(ctx context.Context, request operation.Check) (operatio
 	return operation.Checked{Inputs: checked, Failures: failures}, nil
 }
 
-// notInSchema lists what the official schema has no property for.
+// notInSchema returns a failure for each property that the official schema does not have.
 func notInSchema(given resource.PropertyMap) []operation.Failure {
 	var failures []operation.Failure
 	list := func(given resource.PropertyMap, known map[string]string, prefix string) {
@@ -73,7 +73,7 @@ func notInSchema(given resource.PropertyMap) []operation.Failure {
 	return failures
 }
 
-// fillIn gives a release what it lacks.
+// fillIn adds the missing inputs of a release.
 func (r *Releases) fillIn(request operation.Check, given resource.PropertyMap) error {
 	if isEmpty(given["name"]) {
 		name, ok := request.Old["name"]

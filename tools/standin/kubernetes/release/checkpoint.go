@@ -17,10 +17,10 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// inputsKey is where the state has the inputs, secret as a whole.
+// inputsKey is the key of the inputs in the state. They are secret as a whole.
 const inputsKey = "__inputs"
 
-// checkpoint is the state of a release. Before there is one, what only Helm can tell is not known.
+// checkpoint returns the state of a release. If there is no release yet, the values that only Helm knows are unknown.
 func checkpoint(given resource.PropertyMap, in inputs, out *outputs) resource.PropertyMap {
 	state := encode(in)
 	if out != nil {
@@ -37,7 +37,7 @@ func checkpoint(given resource.PropertyMap, in inputs, out *outputs) resource.Pr
 	return state
 }
 
-// inputsOf a state; nil when it has none.
+// inputsOf returns the inputs in a state; nil if it has none.
 func inputsOf(state resource.PropertyMap) resource.PropertyMap {
 	kept := state[inputsKey]
 	if kept.IsSecret() {
@@ -49,7 +49,7 @@ func inputsOf(state resource.PropertyMap) resource.PropertyMap {
 	return nil
 }
 
-// decodeState reads the inputs as a state has them, which are those of what is deployed.
+// decodeState reads the inputs at the top of a state, which are those of the deployed release.
 func decodeState(state resource.PropertyMap) (inputs, error) {
 	rest := state.Copy()
 	for _, name := range []resource.PropertyKey{inputsKey, "status", "resourceNames", "checksum"} {
@@ -58,7 +58,7 @@ func decodeState(state resource.PropertyMap) (inputs, error) {
 	return decode(rest)
 }
 
-// describe returns a release as it is deployed: the inputs that led to it, with what Helm knows better, and the outputs.
+// describe returns the inputs and outputs of a deployed release. Helm's values overwrite those of the inputs.
 func describe(in inputs, deployed *helm.Release) (inputs, *outputs, error) {
 	metadata := deployed.Chart.Metadata
 	in.Name, in.Namespace, in.Version = deployed.Name, deployed.Namespace, metadata.Version
@@ -79,7 +79,7 @@ func describe(in inputs, deployed *helm.Release) (inputs, *outputs, error) {
 	}, nil
 }
 
-// resourceNames lists the objects of a manifest, without what is in them.
+// resourceNames returns the names of the objects in a manifest.
 func resourceNames(manifest string) (map[string][]string, error) {
 	names := map[string][]string{}
 	for _, text := range releaseutil.SplitManifests(manifest) {
@@ -88,7 +88,7 @@ func resourceNames(manifest string) (map[string][]string, error) {
 			return nil, fmt.Errorf("read the manifest of a release: %w", err)
 		}
 		if object.GetKind() == "" {
-			continue // nothing but comments
+			continue // only comments
 		}
 		kind := object.GroupVersionKind().GroupKind().String() + "/" + object.GetAPIVersion()
 		name := object.GetName()
@@ -104,7 +104,7 @@ func resourceNames(manifest string) (map[string][]string, error) {
 	return names, nil
 }
 
-// find returns the latest revision of a release; nil when there is none.
+// find returns the latest revision of a release; nil if there is none.
 func find(configuration *action.Configuration, name string) (*helm.Release, error) {
 	found, err := action.NewGet(configuration).Run(name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {

@@ -11,11 +11,11 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// replaceOn are the inputs that a release has for life.
+// replaceOn are the inputs that cannot change in the life of a release.
 var replaceOn = []resource.PropertyPath{{"name"}, {"namespace"}}
 
-// Diff compares the new inputs with the state, as far as inputs have a say in it: what Helm found deployed at the last
-// look, so that values which somebody else set are a change.
+// Diff compares the new inputs with the state, limited to the properties of the inputs. The state contains what Helm had deployed
+// when it was last read. So a value that was changed outside of the program is a change.
 func (r *Releases) Diff(_ context.Context, request operation.Diff) (operation.Difference, error) {
 	old, state, inputs := toPlain(withZeros(inputsOf(request.State))), toPlain(withZeros(request.State)), toPlain(request.Inputs)
 	for _, name := range []string{"resourceNames", "checksum"} { // inputs of older versions

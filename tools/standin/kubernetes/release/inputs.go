@@ -12,17 +12,17 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
-// inputs of a release: all that releaseArgs of the SDK has (go/kubernetes/helm/v3/release.go). What is zero counts as
-// not given, as with the official provider.
+// inputs are the inputs of a release: all fields of releaseArgs in the SDK (go/kubernetes/helm/v3/release.go). A zero value counts
+// as missing, as in the official provider.
 type inputs struct {
 	AllowNullValues          bool           `json:"allowNullValues,omitempty"` // no effect: nulls are always kept
 	Atomic                   bool           `json:"atomic,omitempty"`          // undo an operation that fails
 	Chart                    string         `json:"chart,omitempty"`
-	CleanupOnFail            bool           `json:"cleanupOnFail,omitempty"` // of what a failed upgrade made
+	CleanupOnFail            bool           `json:"cleanupOnFail,omitempty"` // delete what a failed upgrade created
 	CreateNamespace          bool           `json:"createNamespace,omitempty"`
 	DependencyUpdate         bool           `json:"dependencyUpdate,omitempty"`
 	Description              string         `json:"description,omitempty"`
-	Devel                    bool           `json:"devel,omitempty"` // prereleases too, when no version is given
+	Devel                    bool           `json:"devel,omitempty"` // also prereleases, if no version is given
 	DisableCRDHooks          bool           `json:"disableCRDHooks,omitempty"`
 	DisableOpenAPIValidation bool           `json:"disableOpenapiValidation,omitempty"`
 	DisableWebhooks          bool           `json:"disableWebhooks,omitempty"` // no hooks at all on install
@@ -48,7 +48,7 @@ type inputs struct {
 	WaitForJobs              bool           `json:"waitForJobs,omitempty"`
 }
 
-// repository is where a chart comes from when it is no path and no oci:// address.
+// repository is the source of a chart that is neither a path nor an oci:// address.
 type repository struct {
 	CAFile   string `json:"caFile,omitempty"`
 	CertFile string `json:"certFile,omitempty"`
@@ -58,13 +58,13 @@ type repository struct {
 	Username string `json:"username,omitempty"`
 }
 
-// outputs are what a release is like beside its inputs.
+// outputs are the outputs of a release in addition to its inputs.
 type outputs struct {
 	ResourceNames map[string][]string `json:"resourceNames,omitempty"` // KIND.GROUP/VERSION to NAMESPACE/NAME
 	Status        *status             `json:"status,omitempty"`
 }
 
-// status of the latest revision.
+// status is the status of the latest revision.
 type status struct {
 	AppVersion string `json:"appVersion,omitempty"`
 	Chart      string `json:"chart,omitempty"`
@@ -75,30 +75,30 @@ type status struct {
 	Version    string `json:"version,omitempty"`
 }
 
-// derived are inputs of the SDK that decode turns into others or drops, with their types: files become values, compat
-// is a mark of the SDK without a meaning, and what is an output is no input any more.
+// derived are the inputs of the SDK that decode converts or drops, with their types. Files become values. The SDK's compat has no
+// meaning. Outputs are no longer inputs.
 var derived = map[string]string{
 	"compat": "string", "manifest": "object", "resourceNames": "object", "valueYamlFiles": "array",
 }
 
-// Inputs are the types of all inputs by their names.
+// Inputs returns the types of all inputs, by their names.
 func Inputs() map[string]string {
 	types := properties.Types[inputs]()
 	maps.Copy(types, derived)
 	return types
 }
 
-// RepositoryInputs are those of all inputs of repositoryOpts.
+// RepositoryInputs returns the types of all inputs in repositoryOpts.
 func RepositoryInputs() map[string]string { return properties.Types[repository]() }
 
-// Outputs are those of what a release has beside its inputs.
+// Outputs returns the types of all outputs that are not inputs.
 func Outputs() map[string]string { return properties.Types[outputs]() }
 
-// StatusOutputs are those of all outputs in status.
+// StatusOutputs returns the types of all outputs in status.
 func StatusOutputs() map[string]string { return properties.Types[status]() }
 
-// decode reads inputs, or the inputs in a state; what is not known is not given. Files of values are merged in order,
-// and values go over them.
+// decode reads inputs, or the inputs in a state. Unknown values count as missing. The files of values are merged in order, and
+// values are merged over them.
 func decode(given resource.PropertyMap) (inputs, error) {
 	plain, _ := properties.Blank(properties.Plain(given)).(map[string]any)
 	fromFiles, err := readFiles(plain["valueYamlFiles"])
@@ -141,7 +141,7 @@ func readFiles(files any) (map[string]any, error) {
 	return merged, nil
 }
 
-// merge puts values over others, map by map.
+// merge merges values over others, map by map.
 func merge(under, over map[string]any) map[string]any {
 	merged := make(map[string]any, len(under)+len(over))
 	maps.Copy(merged, under)
@@ -155,12 +155,13 @@ func merge(under, over map[string]any) map[string]any {
 	return merged
 }
 
-// encode returns inputs or outputs as properties, by the function of the official provider: what is zero is written down, and
-// would be a change in a state that has it not (provider/pkg/provider/helm_release.go v4.30.0, Check, checkpointRelease).
+// encode returns inputs or outputs as properties. It uses the same function as the official provider, which writes zero values. A
+// zero value would be a change if the state did not have it (provider/pkg/provider/helm_release.go v4.30.0, Check,
+// checkpointRelease).
 func encode(value any) resource.PropertyMap { return resource.NewPropertyMap(value) }
 
-// withZeros adds what is zero to the inputs in a state that an earlier version of the stand-in has written, which left it out.
-// A release that was handed over to somebody else is so not upgraded for it.
+// withZeros adds zero values to the inputs in a state. An earlier version of the stand-in omitted them. With withZeros, another
+// plugin that takes over the state does not upgrade the release because of them.
 func withZeros(given resource.PropertyMap) resource.PropertyMap {
 	whole := encode(inputs{Values: map[string]any{}})
 	maps.Copy(whole, given)
@@ -172,7 +173,7 @@ func withZeros(given resource.PropertyMap) resource.PropertyMap {
 	return whole
 }
 
-// defaultTimeout of an operation that is waited for, in seconds.
+// defaultTimeout is the timeout, in seconds, of an operation that waits.
 const defaultTimeout = 300
 
 func (in inputs) patience() time.Duration {
@@ -182,7 +183,7 @@ func (in inputs) patience() time.Duration {
 	return time.Duration(in.Timeout) * time.Second
 }
 
-// id of a release is NAMESPACE/NAME.
+// id returns the ID of a release: NAMESPACE/NAME.
 func (in inputs) id() string {
 	if in.Namespace == "" {
 		return in.Name

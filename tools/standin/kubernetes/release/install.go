@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
 )
 
-// Create installs a chart and waits until all of it is ready, unless the inputs say otherwise. A release that failed and
-// is still there is kept, and the next run upgrades it.
+// Create installs a chart and waits until all its objects are ready, unless the inputs say otherwise. If the release fails but
+// still exists, the state keeps it, and the next run upgrades it.
 func (r *Releases) Create(ctx context.Context, request operation.Create) (operation.Live, error) {
 	in, err := decode(request.Inputs)
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *Releases) Create(ctx context.Context, request operation.Create) (operat
 			return operation.Live{}, failure
 		}
 		if left, err := find(configuration, in.Name); err != nil || left == nil {
-			return operation.Live{}, failure // it was undone
+			return operation.Live{}, failure // the installation was undone
 		}
 		r.log.Log(ctx, diag.Warning, request.URN, fmt.Sprintf("Helm release %q was created but has a failed status. Use the "+
 			"`helm` command to investigate the error, correct it, then retry. Reason: %v", in.Name, failure))
@@ -46,12 +46,12 @@ func (r *Releases) Create(ctx context.Context, request operation.Create) (operat
 	return kept(request.Inputs, in, deployed, failure)
 }
 
-// unavailable is a failure as the official provider words it.
+// unavailable returns a failure in the words of the official provider.
 func unavailable(in inputs, failure error) error {
 	return fmt.Errorf("failed to become available within allocated timeout. Error: Helm Release %s: %w", in.id(), failure)
 }
 
-// kept is what a release is now, with the failure that left it so.
+// kept returns the current state of a release, together with the failure that led to it.
 func kept(given resource.PropertyMap, in inputs, deployed *helm.Release, failure error) (operation.Live, error) {
 	now, out, err := describe(in, deployed)
 	if err != nil {
@@ -64,7 +64,7 @@ func kept(given resource.PropertyMap, in inputs, deployed *helm.Release, failure
 	return live, nil
 }
 
-// install returns with an error the release that it left, if any.
+// install installs the chart. With an error it also returns the release that remains, if there is one.
 func (r *Releases) install(ctx context.Context, configuration *action.Configuration, in inputs) (*helm.Release, error) {
 	loaded, _, err := r.load(in)
 	if err != nil {

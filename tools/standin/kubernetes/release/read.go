@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
 )
 
-// Read looks at what is deployed. Inputs stay what they were; for an import they are what Helm knows, in which the
-// chart is only a name.
+// Read reads the deployed release. The inputs do not change. For an import they are what Helm knows. Helm knows only the name of
+// the chart.
 func (r *Releases) Read(_ context.Context, request operation.Read) (operation.Live, error) {
 	in, err := decodeState(request.State)
 	if err != nil {

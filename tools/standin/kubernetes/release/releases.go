@@ -1,7 +1,7 @@
-// Package release serves Helm releases as resources: the token kubernetes:helm.sh/v3:Release, with Helm's own SDK.
+// Package release serves Helm releases as resources: the token kubernetes:helm.sh/v3:Release. It uses Helm's own SDK.
 //
-// Inputs, outputs and semantics are those of pulumi-kubernetes v4.30.0 (provider/pkg/provider/helm_release.go of the
-// repository at that tag).
+// Inputs, outputs and semantics are those of pulumi-kubernetes v4.30.0 (provider/pkg/provider/helm_release.go of the repository at
+// that tag).
 package release
 
 import (
@@ -28,8 +28,8 @@ type Releases struct {
 	driver     string
 }
 
-// New serves the releases of a cluster. Where Helm keeps its files is for the provider's inputs to say, else for its
-// environment variables, else for Helm.
+// New returns the server of a cluster's releases. The places of Helm's files are those of the provider's inputs, else of the
+// provider's environment variables, else Helm's own.
 func New(connection *cluster.Connection, log operation.Log) *Releases {
 	helm, settings := connection.Settings.Helm, cli.New()
 	for _, place := range []struct {
@@ -58,7 +58,7 @@ func set(target *string, given, variable string) {
 	}
 }
 
-// configuration is Helm's way into a namespace. What Helm says on the way is not shown: it may hold values.
+// configuration returns Helm's access to a namespace. Helm's logs are discarded, because they may contain values.
 func (r *Releases) configuration(namespace string) (*action.Configuration, error) {
 	configuration := new(action.Configuration)
 	silent := func(string, ...any) {}
@@ -68,9 +68,9 @@ func (r *Releases) configuration(namespace string) (*action.Configuration, error
 	return configuration, nil
 }
 
-// registryClient is Helm's way to oci:// charts. Its configuration counts, unless the inputs give credentials: then they
-// do, and with them the certificates that the inputs name, which do not count by themselves (getChart of the official
-// provider).
+// registryClient returns the client for oci:// charts. It uses Helm's registry configuration, unless the inputs contain
+// credentials. Then it uses the credentials, and with them the certificates in the inputs. Certificates without credentials are
+// ignored (getChart of the official provider).
 func (r *Releases) registryClient(from *repository) (*registry.Client, error) {
 	options := []registry.ClientOption{registry.ClientOptEnableCache(true)}
 	if from == nil || from.Username == "" || from.Password == "" {

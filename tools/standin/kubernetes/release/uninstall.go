@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
 )
 
-// Delete uninstalls a release and waits until its objects are gone, unless it was not waited for when it came.
+// Delete uninstalls a release. It waits until the objects are gone, unless the release was installed without waiting.
 func (r *Releases) Delete(ctx context.Context, request operation.Delete) error {
 	if r.connection.Unreachable != "" {
 		return fmt.Errorf("can't delete Helm Release with unreachable cluster. Reason: %q", r.connection.Unreachable)

@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
 )
 
-// Update upgrades a release. With atomic, one that fails is rolled back.
+// Update upgrades a release. With atomic, a failed upgrade is rolled back.
 func (r *Releases) Update(ctx context.Context, request operation.Update) (operation.Live, error) {
 	in, err := decode(request.Inputs)
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *Releases) Update(ctx context.Context, request operation.Update) (operat
 	return kept(request.Inputs, in, deployed, failure)
 }
 
-// upgrade returns with an error the revision that failed, if any.
+// upgrade upgrades the release. With an error it also returns the revision that failed, if there is one.
 func (r *Releases) upgrade(ctx context.Context, configuration *action.Configuration, in inputs) (*helm.Release, error) {
 	loaded, path, err := r.load(in)
 	if err != nil {
