@@ -64,7 +64,7 @@ func Install(ctx context.Context, opts Options) (*Installed, error) {
 	for i := range in.wanted {
 		tools[i] = in.present(ctx, &in.wanted[i])
 		if !tools[i].Installed {
-			return nil, fmt.Errorf("%s %s was got, but is not whole: is %s on a disk that keeps what is written?",
+			return nil, fmt.Errorf("%s %s was installed, but its files are incomplete: check that the disk of %s keeps written files",
 				tools[i].Name, tools[i].Version, in.cache)
 		}
 	}

@@ -69,7 +69,7 @@ func (v versions) upstream(modFile, module string) (string, error) {
 	}
 	version, ok := required[module]
 	if !ok {
-		return "", fmt.Errorf("%s requires no %s, which it is there to build", path, module)
+		return "", fmt.Errorf("%s requires no %s, which the build needs", path, module)
 	}
 	return version, nil
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kwok/pkg/config"
 )
 
-// additions are the stages that KWOK's fast ones lack. A comment at each stage says why.
+// additions are the stages that KWOK's fast ones lack. The comment of each gives the reason.
 //
 //go:embed stages.yaml
 var additions string

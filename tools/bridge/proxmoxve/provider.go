@@ -27,7 +27,7 @@ var schema []byte
 //go:embed bridge-metadata.json
 var metadata []byte
 
-// Schema is the Pulumi package schema of that version, in JSON.
+// Schema returns the Pulumi package schema of a version, in JSON.
 func Schema(version string) ([]byte, error) { return packageschema.WithVersion(schema, version) }
 
 // Provider joins the two halves of the Terraform provider (plugin SDK and plugin framework) and maps their types

@@ -29,7 +29,7 @@ func FindSDK(module string) (SDK, error) {
 	}
 	var found SDK
 	if err := json.Unmarshal(text, &found); err != nil {
-		return SDK{}, fmt.Errorf("read what the go command says of %s: %w", module, err)
+		return SDK{}, fmt.Errorf("read the go command's output on %s: %w", module, err)
 	}
 	found.Version = strings.TrimPrefix(found.Version, "v")
 	return found, nil

@@ -41,7 +41,7 @@ type Settings struct {
 	Helm   HelmSettings   `json:"helmReleaseSettings"`
 }
 
-// ClientSettings tune the client of the API server.
+// ClientSettings are the settings of the API server's client.
 type ClientSettings struct {
 	Burst   *int     `json:"burst"`   // default: 120
 	QPS     *float64 `json:"qps"`     // default: 50

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
 )
 
-// Create installs a chart and waits until all its objects are ready, unless the inputs say otherwise. If the release fails but
+// Create installs a chart and waits until all its objects are ready, unless skipAwait is set. If the release fails but
 // still exists, the state keeps it, and the next run upgrades it.
 func (r *Releases) Create(ctx context.Context, request operation.Create) (operation.Live, error) {
 	in, err := decode(request.Inputs)

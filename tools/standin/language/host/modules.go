@@ -106,7 +106,7 @@ func listModules(ctx context.Context, dir string, parsed *modfile.File) ([]modul
 			return modules, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("what go list says of the modules: %w", err)
+			return nil, fmt.Errorf("read the output of go list: %w", err)
 		}
 		modules = append(modules, m)
 	}
