@@ -26,8 +26,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// controlPlaneVariable is the path of the lab's control plane, which the tool chain builds. The tests in tests/modules of the root
-// module get it and set the variable.
+// controlPlaneVariable is the environment variable with the path of the lab's control plane, which the tool chain builds. The tests in
+// tests/modules of the root module get the control plane and set the variable.
 const controlPlaneVariable = "EM_INFRA_TEST_CONTROLPLANE"
 
 // controlPlane is a Kubernetes API with its controllers, without nodes. All tests share one. Each test has its own namespaces.

@@ -19,7 +19,7 @@ import (
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/provider"
 )
 
-// engineVariable is the folder of the Pulumi CLI that the tool chain got.
+// engineVariable is the environment variable with the folder of the Pulumi CLI that the tool chain got.
 const engineVariable = "EM_INFRA_TEST_PULUMI"
 
 // builtPlugin builds the plugin and installs it into a PULUMI_HOME.
