@@ -23,6 +23,8 @@ type ProxmoxHost struct {
 	Storages []pulumi.Resource
 	// Mappings are the resource mappings, in the order of the arguments.
 	Mappings []*mapping.Pci
+	// Access makes the access control; nil without one.
+	Access pulumi.Resource
 }
 
 // ProxmoxHostArgs describe how hosts are configured.
@@ -42,6 +44,9 @@ type ProxmoxHostArgs struct {
 	Storages []HostStorage
 	// Mappings are resource mappings of PCI devices. Default: none. A change creates, changes and deletes mappings.
 	Mappings []HostMapping
+	// Access is roles, groups, users and permissions. Default: none. A change is applied in place; one that would take a privilege from the token
+	// of API is refused.
+	Access HostAccess
 }
 
 // NewProxmoxHost configures hosts. It returns an error if an argument is missing or not valid in Proxmox VE.
@@ -53,36 +58,66 @@ func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opt
 	if err := ctx.RegisterComponentResourceV2(typeProxmoxHost, name, args.summary(), h, opts...); err != nil {
 		return nil, err
 	}
+	for _, register := range []func(*pulumi.Context, string, *ProxmoxHostArgs) error{h.addPools, h.addNetworks, h.addStorages, h.addMappings, h.addAccess} {
+		if err := register(ctx, name, args); err != nil {
+			return nil, err
+		}
+	}
+	return h, ctx.RegisterResourceOutputs(h, pulumi.Map{})
+}
+
+func (h *ProxmoxHost) addPools(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
 	for _, pool := range args.Pools {
 		made, err := NewPool(ctx, name+"-pool-"+pool, &PoolArgs{Name: pool, API: args.API}, pulumi.Parent(h))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		h.Pools = append(h.Pools, made)
 	}
+	return nil
+}
+
+func (h *ProxmoxHost) addNetworks(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
 	for _, network := range args.Networks {
 		made, err := newHostNetwork(ctx, HostNetworkName(name, network.Host), name, network, args.API, pulumi.Parent(h), pulumi.DeleteBeforeReplace(true))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		h.Networks = append(h.Networks, made)
 	}
-	for _, storage := range args.Storages { // a server may be reached by an address that the networks give to the hosts
+	return nil
+}
+
+// addStorages adds the storages after the networks, by whose addresses the hosts may reach a server.
+func (h *ProxmoxHost) addStorages(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
+	for _, storage := range args.Storages {
 		made, err := newHostStorage(ctx, HostStorageName(name, storage.Name), storage, args.API,
 			pulumi.Parent(h), pulumi.DependsOn(h.Networks), pulumi.DeleteBeforeReplace(true))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		h.Storages = append(h.Storages, made)
 	}
+	return nil
+}
+
+func (h *ProxmoxHost) addMappings(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
 	for _, wanted := range args.Mappings {
 		made, err := newHostMapping(ctx, HostMappingName(name, wanted.Name), wanted, pulumi.Parent(h), pulumi.DeleteBeforeReplace(true))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		h.Mappings = append(h.Mappings, made)
 	}
-	return h, ctx.RegisterResourceOutputs(h, pulumi.Map{})
+	return nil
+}
+
+func (h *ProxmoxHost) addAccess(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) (err error) {
+	if args.Access.Spec().IsEmpty() {
+		return nil
+	}
+	h.Access, err = newHostAccess(ctx, HostAccessName(name), args.Access, args.API, pulumi.Parent(h))
+	return err
 }
 
 // summary is what a preview shows of the component.
@@ -115,5 +150,6 @@ func (args *ProxmoxHostArgs) validate() error {
 		same := func(other HostMapping) bool { return other.Name == wanted.Name }
 		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.Mappings, same) == i, at+".Name", wanted.Name+" is given twice"))
 	}
+	problems = append(problems, args.Access.validate("Access"))
 	return errors.Join(problems...)
 }

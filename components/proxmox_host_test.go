@@ -3,6 +3,7 @@ package components_test
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/stretchr/testify/require"
@@ -108,4 +109,52 @@ Storages[2].Name: nas is given twice
 Mappings[0].Devices: give one device at least
 Mappings[1].Devices[0].Host: name the host
 Mappings[1].Name: gpu is given twice`)
+}
+
+// TestInputsOfTheAccessOfHostsAreGolden: what is wanted is one Command, and no secret, so that a preview shows it.
+func TestInputsOfTheAccessOfHostsAreGolden(t *testing.T) {
+	t.Parallel()
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost"},
+			Access: components.HostAccess{
+				Roles:  []components.HostRole{{Name: "Backup", Privileges: []string{"VM.Audit", "VM.Backup"}}},
+				Groups: []components.HostGroup{{Name: "viewers", Permissions: []components.HostPermission{{Path: "/", Role: "PVEAuditor"}}}},
+				Users: []components.HostUser{{
+					ID: "backup@pve", Email: "admin@home.example", Expires: time.Date(2027, 6, 30, 0, 0, 0, 0, time.UTC), Groups: []string{"viewers"},
+					Permissions: []components.HostPermission{{Path: "/vms", Role: "Backup", Here: true}},
+				}},
+			},
+		}, providers)
+		return err
+	})
+	require.NoError(t, err)
+	inputs, err := recorder.Inputs(r.Named(t, tokenCommand, components.HostAccessName("site")))
+	require.NoError(t, err)
+	require.NotContains(t, inputs, "made-up", "the token is a secret")
+	golden.Equal(t, "testdata/inputs/host-access.json", inputs)
+}
+
+func TestAccessIsRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+	permission := []components.HostPermission{{Path: "vms"}}
+	err := refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost"},
+			Access: components.HostAccess{
+				Roles:  []components.HostRole{{Name: "PVEBackup"}, {Name: "Backup", Privileges: []string{"audit"}}},
+				Groups: []components.HostGroup{{Permissions: permission}},
+				Users:  []components.HostUser{{ID: "root@pam", Groups: []string{"the admins"}}},
+			},
+		}, providers)
+		return err
+	})
+	require.EqualError(t, err, `hosts "site": Access.Roles[0].Name: "PVEBackup" is not valid in Proxmox VE (a role's ID: letters, digits, -, _ and ., not beginning with PVE, and none of Administrator, NoAccess): choose another name
+Access.Roles[0].Privileges: name one privilege at least
+Access.Roles[1].Privileges[0]: "audit" is not valid in Proxmox VE (a privilege such as VM.Audit): choose another name
+Access.Groups[0].Name: it is missing: give it
+Access.Groups[0].Permissions[0].Path: "vms" is not valid in Proxmox VE (a path such as /, /nodes/HOST, /vms/VMID, /storage/STORAGE, /pool/POOL, /mapping/pci/MAPPING, /sdn/zones/localnetwork/BRIDGE, /access/groups/GROUP): choose another name
+Access.Groups[0].Permissions[0].Role: it is missing: give it
+Access.Users[0].ID: "root@pam" is not valid in Proxmox VE (USER@REALM, at most 64 characters, and not root@pam): choose another name
+Access.Users[0].Groups[0]: "the admins" is not valid in Proxmox VE (a group's ID: letters, digits, -, _ and .): choose another name`)
 }

@@ -25,11 +25,12 @@ var _ layer = hostsLayer{}
 // examine implements [layer].
 func (h hostsLayer) examine(ctx context.Context, host pve.Connection, allowed []string) (preflight.Report, error) {
 	return preflight.Hosts(ctx, preflight.HostsSubject{
-		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory), Allowed: allowed, Host: host,
+		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory),
+		Access: stacks.HostAccess(h.Inventory), Allowed: allowed, Host: host,
 	})
 }
 
-// findByHand implements [layer]: pools, networks and storages are made by Commands, which no refresh reads.
+// findByHand implements [layer]: pools, networks, storages and the access control are made by Commands, which no refresh reads.
 func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand {
 	var seen outOfBand
 	for _, pool := range h.File.Pools {
@@ -52,6 +53,12 @@ func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deploym
 		ask(madeByCommand{
 			name: stacks.HostStorageName(h.Inventory, wanted.Name), subject: "storage " + wanted.Name, property: "settings",
 			differences: pve.StorageRun{Connection: host, Wanted: wanted}.Differences,
+		})
+	}
+	if wanted := stacks.HostAccess(h.Inventory); !wanted.IsEmpty() {
+		ask(madeByCommand{
+			name: stacks.HostAccessName(h.Inventory), subject: "access", property: "roles, groups, users, permissions",
+			differences: pve.AccessRun{Connection: host, Wanted: wanted}.Differences,
 		})
 	}
 	return seen

@@ -61,7 +61,7 @@ func proxmoxHostArgs(inv *hosts.Inventory, s settings) *components.ProxmoxHostAr
 	for _, pool := range inv.File.Pools {
 		args.Pools = append(args.Pools, pool.Name)
 	}
-	args.Storages, args.Mappings = hostStorages(inv), hostMappings(inv)
+	args.Storages, args.Mappings, args.Access = hostStorages(inv), hostMappings(inv), hostAccess(inv.File.Access)
 	for _, host := range inv.File.Hosts {
 		if interfaces := hostInterfaces(host.Network); len(interfaces) > 0 {
 			args.Networks = append(args.Networks, components.HostNetwork{Host: host.Name, Interfaces: interfaces})

@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"crypto/tls"
+	"net/http"
 	"path/filepath"
 	"time"
 
@@ -19,6 +21,16 @@ func (r *rehearsal) api() *proxmox.Client {
 	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
 	require.NoError(r.t, err)
 	return api
+}
+
+// asRoot returns a client with a session of root@pam.
+func (r *rehearsal) asRoot() *proxmox.Client {
+	r.t.Helper()
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the lab's own certificate
+	return proxmox.NewClient(description.ProxmoxEndpoint()+"/api2/json", proxmox.WithHTTPClient(insecure),
+		proxmox.WithCredentials(&proxmox.Credentials{Username: "root@pam", Password: description.Password}))
 }
 
 // host returns the lab's Proxmox VE node.

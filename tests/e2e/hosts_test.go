@@ -13,6 +13,9 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
 // TestE2EHosts is the life of a stack of hosts, the sample: made, nothing to do, changed by hand and mended, refused where it would cut the
@@ -35,10 +38,12 @@ func TestE2EHosts(t *testing.T) {
 	r.interfacesDrift()
 	r.stagedByAnotherUser()
 	r.wayToTheAPIStays()
+	r.accessIsManaged()
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Equal(t, before, r.interfaces(), "what the stack made is gone, and what was there is as it was")
 	require.NotContains(t, r.pools(), "k3s-dev")
+	require.NotContains(t, r.users(), "backup@pve")
 	require.Empty(t, r.mappings())
 	require.Equal(t, slices.Sorted(maps.Keys(storagesBefore)), slices.Sorted(maps.Keys(r.storages())), "what was there before stays")
 }
@@ -175,6 +180,46 @@ func (r *rehearsal) wayToTheAPIStays() {
 	require.Empty(r.t, writes(r.calls()[seen:]))
 	r.mustRun(0, "up", "--lab", "--yes", "--allow-interface", "vmhost/vmbr0")
 	require.Equal(r.t, "management", r.interfaceSetting("vmbr0", "comments"))
+}
+
+// accessIsManaged adds a role and a user: refused until root gives the token the right to, drift is mended, and no change locks the token out.
+func (r *rehearsal) accessIsManaged() {
+	r.t.Helper()
+	r.writeInventory("hosts.yaml", r.inventoryText("hosts.yaml")+`access:
+  roles: [{name: Backup, privileges: [VM.Audit, VM.Backup]}]
+  users: [{id: backup@pve, permissions: [{path: /vms, role: Backup}]}]
+`)
+	const privileges = "Realm.AllocateUser User.Modify Permissions.Modify"
+	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), `--append 1 --privs "`)
+	root := r.asRoot()
+	require.NoError(r.t, root.Put(r.t.Context(), "/access/roles/"+role.Name, map[string]string{"append": "1", "privs": strings.ReplaceAll(privileges, " ", ",")}, nil))
+	require.Contains(r.t, r.mustRun(0, "up", "--lab", "--yes"), "roles Backup")
+	r.hasNothingToDo()
+
+	require.NoError(r.t, root.Delete(r.t.Context(), "/access/users/backup@pve", nil))
+	require.Regexp(r.t, `access +roles, groups, users, permissions +as in the inventory +user backup@pve is made`, r.mustRun(2, "drift", "--lab"))
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(r.t, r.users(), "backup@pve")
+
+	inventory, seen := r.inventoryText("hosts.yaml"), len(r.calls())
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	user, _, _ := strings.Cut(description.Token, "!")
+	r.writeInventory("hosts.yaml", strings.Replace(inventory, "users: [", "users: [{id: "+user+", enabled: false}, ", 1))
+	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "the changes of access would take from the token "+user+"!")
+	require.Empty(r.t, writes(r.calls()[seen:]))
+	r.writeInventory("hosts.yaml", inventory)
+}
+
+// users returns the users of the hosts.
+func (r *rehearsal) users() (ids []string) {
+	r.t.Helper()
+	var all []struct{ UserID string }
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/access/users", &all))
+	for _, one := range all {
+		ids = append(ids, one.UserID)
+	}
+	return ids
 }
 
 // stage changes what is staged of the network of the host, as the web interface does.

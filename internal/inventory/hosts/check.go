@@ -29,6 +29,7 @@ func (c *checker) rules() {
 	c.storages()
 	c.mappings()
 	c.pools()
+	c.access()
 }
 
 // report records a problem of a value.
@@ -60,10 +61,14 @@ func (c *checker) stackName() {
 
 // name reports a name of the wrong form. It ignores the empty name.
 func (c *checker) name(form limits.Name, name string, at *strictyaml.Path) {
-	if name == "" || form.Matches(name) {
-		return
+	c.hasForm(form, name, at, "choose another name")
+}
+
+// hasForm is name for a text that is no name, with what to do.
+func (c *checker) hasForm(form limits.Name, text string, at *strictyaml.Path, do string) {
+	if text != "" && !form.Matches(text) {
+		c.report(at, fault{What: "is not valid in Proxmox VE", Rule: form.Words, Got: text, Do: do})
 	}
-	c.report(at, fault{What: "is not valid in Proxmox VE", Rule: form.Words, Got: name, Do: "choose another name"})
 }
 
 // unique reports a name that is given before.

@@ -27,6 +27,8 @@ type File struct {
 	Mappings []Mapping `yaml:"mappings" max:"64"`
 	// Pools are resource pools that are made unless they exist. Default: none.
 	Pools []Pool `yaml:"pools" max:"256"`
+	// Access is who may do what: roles, groups, users and their permissions. Default: none.
+	Access Access `yaml:"access"`
 }
 
 // Host is one node of Proxmox VE.

@@ -15,9 +15,7 @@ func (c *checker) mappings() {
 		at := key("mappings").Index(i)
 		c.name(limits.Mapping, mapping.Name, at.Key("name"))
 		c.unique(taken, mapping.Name, at.Key("name"))
-		if strings.ContainsAny(mapping.Comment, "\n\r") {
-			c.report(at.Key("comment"), fault{What: "has more than one line", Do: "write it in one line"})
-		}
+		c.oneLine(mapping.Comment, at.Key("comment"))
 		for d, device := range mapping.Devices {
 			c.device(device, at.Key("devices").Index(d), devices)
 		}

@@ -53,6 +53,9 @@ func (i *Inventory) Summary() string {
 		{len(i.File.Storages), "storage"},
 		{len(i.File.Mappings), "mapping"},
 		{len(i.File.Pools), "pool"},
+		{len(i.File.Access.Roles), "role"},
+		{len(i.File.Access.Groups), "group"},
+		{len(i.File.Access.Users), "user"},
 	} {
 		if one.number > 0 {
 			parts = append(parts, manifest.Counted(one.number, one.noun))

@@ -50,13 +50,7 @@ func ParseNetwork(text string) (n Network, err error) {
 }
 
 // Text returns the network as JSON.
-func (n Network) Text() string {
-	text, err := json.Marshal(n)
-	if err != nil {
-		panic(err) // nothing in it can fail to be encoded
-	}
-	return string(text)
-}
+func (n Network) Text() string { return text(n) }
 
 // Params returns the interface as the parameters of POST and PUT /nodes/{node}/network (pve-manager, PVE/API2/Network.pm). A PUT replaces
 // the whole interface there, so all of them are given; empty ones are left out.

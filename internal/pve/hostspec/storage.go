@@ -45,13 +45,7 @@ func ParseStorage(text string) (s Storage, err error) {
 }
 
 // Text returns the storage as JSON.
-func (s Storage) Text() string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // nothing in it can fail to be encoded
-	}
-	return string(text)
-}
+func (s Storage) Text() string { return text(s) }
 
 // StorageSetting is a setting of a storage by its name in the API, which is that in storage.cfg.
 type StorageSetting struct{ Name, Value string }

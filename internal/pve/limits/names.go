@@ -7,48 +7,51 @@ type Name struct {
 	// Words describe the form in a message.
 	Words string
 
-	form *regexp.Regexp
+	form     *regexp.Regexp
+	reserved *regexp.Regexp // what has the form and is not free; nil for none
 }
 
 // Matches reports whether a name has the form.
-func (n Name) Matches(name string) bool { return n.form.MatchString(name) }
+func (n Name) Matches(name string) bool {
+	return n.form.MatchString(name) && (n.reserved == nil || !n.reserved.MatchString(name))
+}
 
 // The forms of names in Proxmox VE, as pve-common and pve-access-control register them.
 var (
 	// Host is pve-node (JSONSchema.pm, pve_verify_node_name).
 	Host = Name{
 		"a host's name: letters, digits and -, at most 63 characters",
-		regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`),
+		regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`), nil,
 	}
 	// Storage is pve-storage-id (JSONSchema.pm, parse_id).
 	Storage = Name{
 		"a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit",
-		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`),
+		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`), nil,
 	}
 	// Bridge is pve-bridge-id (JSONSchema.pm, parse_bridge_id); Linux has no longer interface names (IFNAMSIZ).
 	Bridge = Name{
 		"a bridge's name: letters, digits, -, _ and ., at most 15 characters",
-		regexp.MustCompile(`^[a-zA-Z0-9._-]{1,15}$`),
+		regexp.MustCompile(`^[a-zA-Z0-9._-]{1,15}$`), nil,
 	}
 	// Pool is pve-poolid (AccessControl.pm, verify_poolname), with the first letter that a new pool must have (pve-manager,
 	// PVE/API2/Pool.pm, create_pool).
 	Pool = Name{
 		"a pool's ID: a letter, then letters, digits, -, _ and ., nested with / three deep at most",
-		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*(/[a-zA-Z][a-zA-Z0-9._-]*){0,2}$`),
+		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*(/[a-zA-Z][a-zA-Z0-9._-]*){0,2}$`), nil,
 	}
 	// Tag is pve-tag (JSONSchema.pm, pve_verify_tag). Proxmox VE stores tags in lower case unless a datacenter says otherwise.
 	Tag = Name{
 		"a tag: lower-case letters, digits, _, -, + and ., the first a letter, digit or _",
-		regexp.MustCompile(`^[a-z0-9_][a-z0-9_+.-]*$`),
+		regexp.MustCompile(`^[a-z0-9_][a-z0-9_+.-]*$`), nil,
 	}
 	// Mapping is pve-configid (JSONSchema.pm, pve_verify_configid).
 	Mapping = Name{
 		"a mapping's ID: a letter, then letters, digits, - and _, two characters at least",
-		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]+$`),
+		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]+$`), nil,
 	}
 	// Machine is dns-name (JSONSchema.pm, pve_verify_dns_name), which the name of a machine is.
 	Machine = Name{
 		"a machine's name: labels of letters, digits and - with dots between them",
-		regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`),
+		regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`), nil,
 	}
 )

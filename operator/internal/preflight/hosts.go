@@ -3,7 +3,6 @@ package preflight
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -20,6 +19,8 @@ type HostsSubject struct {
 	Networks []hostspec.Network
 	// Storages are what the inventory wants of the storages.
 	Storages []hostspec.Storage
+	// Access is what the inventory wants of the access control.
+	Access hostspec.Access
 	// Allowed are interfaces that may be changed although the API is reached by them, as HOST/INTERFACE.
 	Allowed []string
 	// Host is the connection to Proxmox VE.
@@ -37,10 +38,11 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 		s.unread("host", "Proxmox VE", err)
 		return s.checks, nil
 	}
-	if s.hostsThere(bounded, reader, subject.Inventory) {
+	if s.hostsOnline(bounded, reader, subject.Inventory.Hosts(), "correct hosts in hosts.yaml, or join the host to the cluster") {
 		s.networks(bounded, subject)
 		s.storages(bounded, subject)
 		s.mappedDevices(bounded, reader, subject.Inventory)
+		s.access(bounded, subject)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -75,6 +77,22 @@ func (s *collector) storages(ctx context.Context, subject HostsSubject) {
 	}
 }
 
+// access checks that the access control can be changed as the inventory wants it, without a privilege less for the token.
+func (s *collector) access(ctx context.Context, subject HostsSubject) {
+	if subject.Access.IsEmpty() {
+		return
+	}
+	changes, err := pve.AccessRun{Connection: subject.Host, Wanted: subject.Access}.Foresee(ctx)
+	switch {
+	case err != nil:
+		s.fail("access", "", "%v", err)
+	case len(changes) == 0:
+		s.ok("access", "roles, groups, users and permissions are as the inventory wants them")
+	default:
+		s.ok("access", "roles, groups, users and permissions can be changed: %s", strings.Join(changes, "; "))
+	}
+}
+
 // mappedDevices checks that the devices of the mappings are on their hosts, with the facts that Proxmox VE compares when a machine starts.
 func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *hosts.Inventory) {
 	for _, mapping := range inv.File.Mappings {
@@ -99,26 +117,4 @@ func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *h
 			s.ok("mapping", "the hosts have the devices of the mapping %s", mapping.Name)
 		}
 	}
-}
-
-// hostsThere checks that each host of the inventory is online, and reports whether all are.
-func (s *collector) hostsThere(ctx context.Context, reader pve.Reader, inv *hosts.Inventory) bool {
-	mark := len(s.checks)
-	nodes, err := reader.Nodes(ctx)
-	if err != nil {
-		s.unread("host", "the list of hosts", err)
-		return false
-	}
-	for _, name := range inv.Hosts() {
-		at := slices.IndexFunc(nodes, func(n pve.Node) bool { return n.Name == name })
-		switch {
-		case at < 0:
-			s.fail("host", "correct hosts in hosts.yaml, or join the host to the cluster", "there is no host %s", name)
-		case nodes[at].Status != "online":
-			s.fail("host", "start it", "host %s is %s", name, nodes[at].Status)
-		default:
-			s.ok("host", "host %s is online", name)
-		}
-	}
-	return s.sound(mark)
 }

@@ -29,7 +29,7 @@ func Systems(ctx context.Context, subject SystemsSubject) (Report, error) {
 		s.unread("host", "Proxmox VE", err)
 		return s.checks, nil
 	}
-	if s.systemHosts(bounded, reader, subject.Inventory) {
+	if s.hostsOnline(bounded, reader, subject.Inventory.Hosts(), "correct host in systems.yaml") {
 		for _, host := range subject.Inventory.Hosts() {
 			s.systemStorages(bounded, reader, subject.Inventory.File, host)
 			s.systemBridges(bounded, reader, subject.Inventory.File, host)
@@ -40,28 +40,6 @@ func Systems(ctx context.Context, subject SystemsSubject) (Report, error) {
 		return nil, context.Cause(ctx)
 	}
 	return s.checks, nil
-}
-
-// systemHosts checks that each host is online, and reports whether all are.
-func (s *collector) systemHosts(ctx context.Context, reader pve.Reader, inv *systems.Inventory) bool {
-	mark := len(s.checks)
-	nodes, err := reader.Nodes(ctx)
-	if err != nil {
-		s.unread("host", "the list of hosts", err)
-		return false
-	}
-	for _, name := range inv.Hosts() {
-		at := slices.IndexFunc(nodes, func(n pve.Node) bool { return n.Name == name })
-		switch {
-		case at < 0:
-			s.fail("host", "correct host in systems.yaml", "there is no host %s", name)
-		case nodes[at].Status != "online":
-			s.fail("host", "start it", "host %s is %s", name, nodes[at].Status)
-		default:
-			s.ok("host", "host %s is online", name)
-		}
-	}
-	return s.sound(mark)
 }
 
 // systemStorages checks that the storages of a host take what the systems put there.

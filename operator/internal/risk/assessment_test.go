@@ -378,6 +378,19 @@ func rows() []row {
 			" DELETE   site-storage-nas  the definition of a storage\n          its definition goes if this stack has made it, and its data stay; refused while machines use it\n", "",
 		},
 		{
+			"the access control", "changed",
+			[]event{{op: apitype.OpUpdate, kind: token.Command, name: "site-access", new: map[string]any{
+				"delete":      "em-infra host access release",
+				"environment": map[string]any{"EM_INFRA_HOST_ACCESS": `{"roles":[{"name":"Backup"}],"users":[{"id":"backup@pve"},{"id":"guest@pve"}]}`},
+			}}},
+			" CHANGE   access  roles Backup; users backup@pve, guest@pve\n          it holds at once; a change that would take a privilege from the token of this run is refused\n", "",
+		},
+		{
+			"the access control", "deleted",
+			[]event{{op: apitype.OpDelete, kind: token.Command, name: "site-access", old: map[string]any{"delete": "em-infra host access release"}}},
+			" DELETE   access  roles, groups, users and permissions\n          what this stack has made is deleted, and what was there before it stays\n", "",
+		},
+		{
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1")},
 			}),

@@ -55,6 +55,7 @@ var rules = []rule{
 	{"an ISO is made sure of", isoOfTemplate, isoEnsured},
 	{"the network of a host", hostNetwork, hostNetworkChanged},
 	{"the definition of a storage", hostStorage, hostStorageChanged},
+	{"the access control", hostAccess, hostAccessChanged},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},
 	{"anything else", func(plan.Step, topology) bool { return true }, otherChanged},

@@ -54,3 +54,23 @@ func hostStorageChanged(s plan.Step, _ topology) *Finding {
 	}
 	return f
 }
+
+// hostAccess matches the Command that makes the access control.
+func hostAccess(s plan.Step, _ topology) bool {
+	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host access release")
+}
+
+// hostAccessChanged names the roles, groups and users.
+func hostAccessChanged(s plan.Step, _ topology) *Finding {
+	f := &Finding{Kind: kinds[s.Op], Subject: "access", What: []string{"roles, groups, users and permissions"}, rank: rankRest}
+	environment, _ := s.Present()["environment"].(map[string]any)
+	text, _ := environment["EM_INFRA_HOST_ACCESS"].(string)
+	if wanted, err := hostspec.ParseAccess(text); err == nil {
+		f.What = wanted.Names()
+	}
+	f.Means = []string{"it holds at once; a change that would take a privilege from the token of this run is refused"}
+	if s.Op == apitype.OpDelete {
+		f.Means = []string{"what this stack has made is deleted, and what was there before it stays"}
+	}
+	return f
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
+
+// hostAccessVariable passes the wanted access control to the operations that the program's Commands call.
+const hostAccessVariable = "EM_INFRA_HOST_ACCESS"
+
+// accessMade is what an operation on the access control prints, and what the next one reads: the names of what the stack has made.
+type accessMade struct {
+	Made []string `json:"made"`
+}
+
+func newHostAccessCommand() *cobra.Command {
+	access := &cobra.Command{Use: "access", Short: "Operations on roles, groups, users and permissions"}
+	access.AddCommand(
+		newHostAccessOperation("apply", "Bring roles, groups, users and permissions to what is wanted", func(command *cobra.Command, run pve.AccessRun) (accessMade, error) {
+			made, err := run.Apply(command.Context())
+			return accessMade{made}, err
+		}),
+		newHostAccessOperation("release", "Delete the roles, groups, users and permissions that the stack has made", func(command *cobra.Command, run pve.AccessRun) (accessMade, error) {
+			return accessMade{}, run.Release(command.Context())
+		}),
+	)
+	refuseUnknown(access)
+	return access
+}
+
+func newHostAccessOperation(name, short string, operate func(*cobra.Command, pve.AccessRun) (accessMade, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   name,
+		Short: short,
+		Long: fmt.Sprintf("%s. The environment has its arguments: %s what is wanted, %s what this stack has made, and %s, %s and %s how Proxmox VE is reached.",
+			short, hostAccessVariable, formerOutput, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
+		Example: "  em-infra host access " + name,
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			run, err := hostAccessRun()
+			if err != nil {
+				return refused(err)
+			}
+			made, err := operate(command, run)
+			if err != nil {
+				return err
+			}
+			return json.NewEncoder(command.OutOrStdout()).Encode(made)
+		},
+	}
+}
+
+// hostAccessRun returns the operation that the environment describes.
+func hostAccessRun() (run pve.AccessRun, err error) {
+	if run.Connection, err = connectionFromEnvironment(); err != nil {
+		return run, err
+	}
+	text := os.Getenv(hostAccessVariable)
+	if text == "" {
+		return run, errors.New(hostAccessVariable + " is empty: put the wanted access control there")
+	}
+	if run.Wanted, err = hostspec.ParseAccess(text); err != nil {
+		return run, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", hostAccessVariable, err)
+	}
+	if former := os.Getenv(formerOutput); former != "" {
+		var before accessMade
+		if err := json.Unmarshal([]byte(former), &before); err != nil {
+			return run, fmt.Errorf("%s: %w: run up again with the version of em-infra that wrote it", formerOutput, err)
+		}
+		run.Made = before.Made
+	}
+	return run, nil
+}

@@ -1,0 +1,149 @@
+package pve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/luthermonson/go-proxmox"
+
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+	"github.com/em-infra/em-infra/internal/pve/permission"
+)
+
+// AccessRun makes and changes roles, groups, users and permissions, and deletes those that its stack has made. It refuses, with nothing
+// changed, what would take a privilege from the token that it works with.
+type AccessRun struct {
+	// Connection to Proxmox VE.
+	Connection Connection
+	// Wanted is the access control.
+	Wanted hostspec.Access
+	// Made names what the stack has made, as an earlier Apply has returned it. Nothing else is deleted.
+	Made []string
+	// Now is the present time. Default: [time.Now].
+	Now func() time.Time
+}
+
+// Apply makes the access control what is wanted, and returns the names of what the stack has made. After an error they are returned, too, for
+// what was made before it.
+func (r AccessRun) Apply(ctx context.Context) ([]string, error) {
+	client, plan, err := r.plan(ctx, r.Wanted)
+	if err != nil {
+		return r.Made, err
+	}
+	return r.carryOut(ctx, client, plan)
+}
+
+// Foresee returns what Apply would do, a sentence each, and the refusal that it would begin with, or what the token lacks for it. It changes
+// nothing.
+func (r AccessRun) Foresee(ctx context.Context) ([]string, error) {
+	client, plan, err := r.plan(ctx, r.Wanted)
+	if err != nil {
+		return nil, err
+	}
+	return plan.sentences(), plan.checkPrivileges(ctx, Reader{client})
+}
+
+// Differences returns what differs from the wanted access control, a sentence each.
+func (r AccessRun) Differences(ctx context.Context) ([]string, error) {
+	_, plan, err := r.unchecked(ctx, r.Wanted)
+	return plan.sentences(), err
+}
+
+// Release deletes what the stack has made.
+func (r AccessRun) Release(ctx context.Context) error {
+	client, plan, err := r.plan(ctx, hostspec.Access{})
+	if err != nil {
+		return err
+	}
+	_, err = r.carryOut(ctx, client, plan)
+	return err
+}
+
+// plan returns the changes to what is wanted. The error is the refusal of those that would lock the token out.
+func (r AccessRun) plan(ctx context.Context, wanted hostspec.Access) (*proxmox.Client, accessPlan, error) {
+	client, plan, err := r.unchecked(ctx, wanted)
+	if err != nil {
+		return nil, accessPlan{}, err
+	}
+	return client, plan, r.checkLockOut(plan)
+}
+
+func (r AccessRun) unchecked(ctx context.Context, wanted hostspec.Access) (*proxmox.Client, accessPlan, error) {
+	client, err := r.Connection.Client()
+	if err != nil {
+		return nil, accessPlan{}, err
+	}
+	present, err := readAccess(ctx, Reader{client})
+	if err != nil {
+		return nil, accessPlan{}, err
+	}
+	return client, planAccess(present, wanted, r.Made), nil
+}
+
+// checkLockOut refuses a plan after which the token of the connection, or its user, could do less than before.
+func (r AccessRun) checkLockOut(plan accessPlan) error {
+	now := time.Now
+	if r.Now != nil {
+		now = r.Now
+	}
+	own, _, _ := strings.Cut(r.Connection.Token, "=")
+	at := now().Unix()
+	lost := permission.Lost(plan.before.list(at), plan.after.list(at), own)
+	if len(lost) == 0 {
+		return nil
+	}
+	const shown = 5
+	words := strings.Join(lost[:min(shown, len(lost))], ", ")
+	if more := len(lost) - shown; more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("the changes of access would take from the token %s, which this run works with: %s (%s): keep what the token stands on, or run this with the token of another user",
+		own, words, strings.Join(plan.sentences(), "; "))
+}
+
+// carryOut makes the calls, and returns the names of what the stack has made after them.
+func (r AccessRun) carryOut(ctx context.Context, client *proxmox.Client, plan accessPlan) ([]string, error) {
+	made := slices.Clone(r.Made)
+	for _, change := range plan.changes {
+		if err := change.call(ctx, client); err != nil {
+			return made, fmt.Errorf("%s: not done (%w): mend that, then run up again, which goes on from there", change.sentence, err)
+		}
+		if change.made != "" {
+			made = append(made, change.made)
+		}
+		made = slices.DeleteFunc(made, func(name string) bool { return name == change.gone })
+	}
+	return made, nil
+}
+
+func (c accessChange) call(ctx context.Context, client *proxmox.Client) error {
+	var err error
+	switch c.method {
+	case http.MethodPost:
+		err = client.Post(ctx, c.path, c.params, nil)
+	case http.MethodPut:
+		err = client.Put(ctx, c.path, c.params, nil)
+	default:
+		err = client.Delete(ctx, c.path, nil)
+	}
+	if proxmox.IsNotAuthorized(err) {
+		return errors.New("the token may not do that: give it " + joinedNeeds(c.needs()))
+	}
+	if err != nil {
+		return refusalOf(err)
+	}
+	return nil
+}
+
+func (p accessPlan) sentences() []string {
+	var sentences []string
+	for _, change := range p.changes {
+		sentences = append(sentences, change.sentence)
+	}
+	return sentences
+}

@@ -1,0 +1,110 @@
+package hostspec
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Access is what a stack wants of the roles, groups, users and permissions of Proxmox VE. What is not in it stays as it is.
+type Access struct {
+	Roles  []Role  `json:"roles,omitempty"`
+	Groups []Group `json:"groups,omitempty"`
+	Users  []User  `json:"users,omitempty"`
+	Grants []Grant `json:"grants,omitempty"`
+}
+
+// Role is a set of privileges.
+type Role struct {
+	Name       string   `json:"name"`
+	Privileges []string `json:"privileges"`
+}
+
+// Group is a group of users.
+type Group struct {
+	Name    string `json:"name"`
+	Comment string `json:"comment,omitempty"`
+}
+
+// User is a user of a realm. A setting that is empty stays as it is.
+type User struct {
+	// ID is USER@REALM.
+	ID      string `json:"id"`
+	Comment string `json:"comment,omitempty"`
+	Email   string `json:"email,omitempty"`
+	// Disabled is whether the user may not log in.
+	Disabled bool `json:"disabled,omitempty"`
+	// Expires is when the user can no longer log in, in seconds since 1970 UTC; 0 for never.
+	Expires int64 `json:"expires,omitempty"`
+	// Groups that the user is in. Memberships that are not named stay.
+	Groups []string `json:"groups,omitempty"`
+}
+
+// Holder is the kind of who has a permission.
+type Holder string
+
+// The kinds of holders, by the names that the access control list of Proxmox VE gives them.
+const (
+	HolderUser  Holder = "user"
+	HolderGroup Holder = "group"
+	HolderToken Holder = "token"
+)
+
+// Grant is an entry of the access control list: a holder has a role on a path.
+type Grant struct {
+	Path   string `json:"path"`
+	Role   string `json:"role"`
+	Kind   Holder `json:"kind"`
+	Holder string `json:"holder"`
+	// Here is whether the role holds on the path alone, and not below it.
+	Here bool `json:"here,omitempty"`
+}
+
+// String returns the permission in words, such as "PVEAuditor on /vms for group admins".
+func (g Grant) String() string {
+	words := g.Role + " on " + g.Path + " for " + string(g.Kind) + " " + g.Holder
+	if g.Here {
+		words += ", and not below it"
+	}
+	return words
+}
+
+// ParseAccess reads from the form of [Access.Text].
+func ParseAccess(text string) (a Access, err error) {
+	return a, json.Unmarshal([]byte(text), &a)
+}
+
+// Text returns the wanted access as JSON.
+func (a Access) Text() string { return text(a) }
+
+// IsEmpty reports whether nothing is wanted.
+func (a Access) IsEmpty() bool { return len(a.Roles)+len(a.Groups)+len(a.Users)+len(a.Grants) == 0 }
+
+// Names returns what is wanted, a text for each kind, such as "roles Backup, Viewer".
+func (a Access) Names() []string {
+	var texts []string
+	add := func(noun string, names []string) {
+		if len(names) > 0 {
+			texts = append(texts, noun+" "+strings.Join(names, ", "))
+		}
+	}
+	var roles, groups, users []string
+	for _, role := range a.Roles {
+		roles = append(roles, role.Name)
+	}
+	for _, group := range a.Groups {
+		groups = append(groups, group.Name)
+	}
+	for _, user := range a.Users {
+		users = append(users, user.ID)
+	}
+	add("roles", roles)
+	add("groups", groups)
+	add("users", users)
+	return texts
+}
+
+// TokenOf splits USER@REALM!NAME, the ID of a token.
+func TokenOf(id string) (user, name string) {
+	user, name, _ = strings.Cut(id, "!")
+	return user, name
+}
