@@ -42,6 +42,7 @@ const truenasOfTheTest = "  truenas: {host: nas.example, namespace: storage}\n"
 // place, held up by what can happen on the way, forgotten by a destroy that fails, removed, and gone with a dead cluster.
 func TestE2EAddons(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-addons")
 	a := &addonsUnderTest{rehearsal: r, plain: r.read(filepath.Join(r.inventory, "cluster.yaml")) + backupsOfTheTest(t)}
 

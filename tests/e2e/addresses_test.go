@@ -20,6 +20,7 @@ import (
 // changed facts of birth are refused by a plain engine, too.
 func TestE2EAddressesGatewaysEndpoints(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	r.keepsItsBirth()
 	r.endpointAndGatewayMove()

@@ -28,6 +28,7 @@ import (
 // an inventory and adopted. They do not notice.
 func TestE2EAnothersClusterIsAdopted(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-adopt-others")
 	r.mustRun(0, "lab", "start")
 	others := r.makesAnothersCluster()

@@ -12,6 +12,7 @@ import (
 // further network cards, and so is the file of the stack. The inventory that is written from what runs is adopted, and nothing would change.
 func TestE2EAWrittenInventoryIsWhatRuns(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-adopt-written")
 	r.equip()
 	r.mustRun(0, "up", "--lab", "--yes")

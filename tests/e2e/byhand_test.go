@@ -29,6 +29,7 @@ import (
 // a further one changes nothing. At the end a machine is lost, and a plain destroy works without it.
 func TestE2EF36WhatWasChangedByHandIsPutBack(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	h := &byHand{rehearsal: newRehearsal(t, "e2e-by-hand")}
 	opener := sopstest.NewKey(t)
 	h.writeInventory("opener.txt", opener.String()+"\n")

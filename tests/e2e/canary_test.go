@@ -37,6 +37,7 @@ func (r *rehearsal) reviewedPlan(preview string) string {
 // canary is a worker, and the control plane waits until it has worked for the pause.
 func TestE2EAKernelArgumentComesToTheCanaryFirst(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	before, clones := r.status(0).Machines, r.clones()
 	r.edit("cluster.yaml", "kernelArgs: []", "kernelArgs: [net.ifnames=0]")

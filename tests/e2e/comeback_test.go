@@ -40,6 +40,7 @@ nodes:
 // plain engine, and the cluster's data is still there.
 func TestE2EMachinesComeBack(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-comeback")
 	all := []string{"k3s-dev-control-1", "k3s-dev-control-2", "k3s-dev-control-3", "k3s-dev-gpu-1", "k3s-dev-worker-1"}
 	r.writeInventory("nodes.yaml", threeAndWorkers)
@@ -162,6 +163,7 @@ func (r *rehearsal) cameBack(names []string) {
 // empty cluster in its place, unless the control plane is named. Then the workers and the addons are in the new cluster.
 func TestE2ETheOnlyControlPlaneIsLost(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-lost")
 	require.NoError(t, os.CopyFS(filepath.Join(r.inventory, "flux2"), os.DirFS(filepath.Join(r.root, "tests", "charts", "flux-like"))))
 	r.writeInventory("cluster.yaml", r.inventoryText("cluster.yaml")+"addons:\n  flux: {chart: {path: flux2}}\n")

@@ -159,6 +159,7 @@ func (c *rehearsedCluster) isReady(name string) func(context.Context) bool {
 // cluster.
 func TestE2EOtherPeoplesClients(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-clients")
 	r.addNode(secondWorker)
 	r.mustRun(0, "up", "--lab", "--yes")

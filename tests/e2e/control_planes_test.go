@@ -19,6 +19,7 @@ import (
 // is exchanged for another, and gives one another VMID. What etcd contains survives it all.
 func TestE2EControlPlanesComeAndGo(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, five)
 	r.remember()
 	workers := []string{"k3s-dev-worker-1", "k3s-dev-worker-2"}
@@ -76,6 +77,7 @@ func TestE2EControlPlanesComeAndGo(t *testing.T) {
 // not start at first, and the third one stays.
 func TestE2EControlPlanesAreExchanged(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, three)
 	r.remember()
 	r.writeInventory("nodes.yaml", "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n"+controlPlane(1, 131)+

@@ -15,6 +15,7 @@ import (
 // host forgets that it ever ran: it is repaired, and not treated as an incomplete machine.
 func TestE2EKilledAfterTheMachineIsInTheState(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-killed-late")
 
 	r.mustRun(0, "lab", "start")
@@ -76,6 +77,7 @@ func TestE2EInterrupted(t *testing.T) {
 // TestE2EPlainEngineAfterAKill: a plain engine reports what blocks it, and em-infra continues.
 func TestE2EPlainEngineAfterAKill(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-killed-plain")
 
 	r.killDuringClone("pulumi")
@@ -145,6 +147,7 @@ func (r *rehearsal) pending() []apitype.OperationV2 { return r.state().PendingOp
 // lock. The next up reports what to do, and the one after that continues.
 func TestE2EPowerCutDuringAClone(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-power-cut")
 	r.mustRun(0, "lab", "start")
 	r.mustRun(0, "lab", "fault", "set", "host-reboots", "--endpoint", "/nodes/{node}/qemu/{vmid}/clone", "--nth", "2")

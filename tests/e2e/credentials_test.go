@@ -19,6 +19,7 @@ import (
 // TestE2ECredentials: the cluster accepts the credentials that are made for it, as far as their role or group may go.
 func TestE2ECredentials(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	r.credentialsHaveARole()
 	r.statusListsCredentials()

@@ -12,6 +12,7 @@ import (
 // TestE2EEmbedding runs the program of docs/embedding.md, as its reader would, on a rehearsal's stack.
 func TestE2EEmbedding(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-embedding")
 	r.mustRun(0, "lab", "start")
 	r.shellOfLabEnv("pulumi preview") // on a stack that nobody has brought up

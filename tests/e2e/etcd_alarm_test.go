@@ -12,6 +12,7 @@ import (
 // size of the database is emulated: the real one has no gigabytes to free.
 func TestE2EEtcdIsOutOfSpace(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	write := func(name string) error {
 		_, err := r.kubernetes().CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})

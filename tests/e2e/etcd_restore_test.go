@@ -24,6 +24,7 @@ import (
 // is being made. Then it goes back in time on purpose. The bucket did not take the snapshot at first: the next up copied it there.
 func TestE2EALostClusterIsRestored(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	both := []string{"k3s-dev-control-1", "k3s-dev-worker-1"}
 	r.remember()
@@ -84,6 +85,7 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 // which the first is killed, and then another name in its place: its etcd moves by a snapshot.
 func TestE2ETheOnlyControlPlaneIsReplaced(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	r.remember()
 	with := func(controlPlane string) {
@@ -119,6 +121,7 @@ func TestE2ETheOnlyControlPlaneIsReplaced(t *testing.T) {
 // The data file of the third one is all that is left. Then it loses all three, and the newest snapshot is.
 func TestE2EALostQuorumIsRestored(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, three)
 	r.remember()
 	r.power(false, 103)

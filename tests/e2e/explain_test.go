@@ -12,6 +12,7 @@ import (
 // anything is changed.
 func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-explained")
 
 	r.mustRun(0, "lab", "start")

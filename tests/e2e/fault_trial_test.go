@@ -98,6 +98,7 @@ const faultBound = 25 * time.Minute
 // run on request, with -faults all (docs/testing.md).
 func TestE2EFaults(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	all := &harmless{}
 	for _, row := range faultTable {
 		t.Run(row.fault, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestE2EFaults(t *testing.T) {
 					t.Parallel()
 					c := row.course(o)
 					if c.never != "" && *faultsOf != "all" {
-						t.Skip("runs with -faults all")
+						t.Skip("runs with -extended -faults all")
 					}
 					if c.never != "" {
 						occurred, was := all.runs(t, o)[row.fault]
@@ -146,7 +147,7 @@ func TestEveryFaultHasARow(t *testing.T) {
 func tryFault(t *testing.T, fault string, o trial, e end, times ...string) {
 	t.Helper()
 	if !e.runs() {
-		t.Skip("runs with -faults all")
+		t.Skip("runs with -extended -faults all")
 	}
 	t.Parallel()
 	r := begins(t, o, fault+"-"+path.Base(t.Name()))

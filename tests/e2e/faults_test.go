@@ -25,6 +25,7 @@ func (r *rehearsal) occurred() map[string]int {
 // start, and nodes that answer slowly. It is a Proxmox VE 9.1.
 func TestE2EOnABadDay(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-bad-day")
 	r.mustRun(0, "lab", "start", "--pve", "9.1", "--seed", "bad day")
 	for _, fault := range [][]string{

@@ -45,6 +45,7 @@ func TestE2EGPUsAreOffered(t *testing.T) {
 // TestE2EGPUsAreOfferedByTheOperator: on Talos v1.13 the device plugin comes with gpu-operator.
 func TestE2EGPUsAreOfferedByTheOperator(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-gpu-operator")
 	require.NoError(t, os.CopyFS(filepath.Join(r.inventory, "gpu-operator"), os.DirFS(filepath.Join(r.root, "tests", "charts", "gpu-operator-like"))))
 	r.addNode("{name: k3s-dev-gpu-1, role: gpu-worker, vmid: 110, address: 192.168.20.31, gpus: [{mapping: rtx3090}]}")

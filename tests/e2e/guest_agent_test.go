@@ -18,6 +18,7 @@ import (
 // upgraded to an image with one, which never answers on one of them, and at last a machine is created with it.
 func TestE2EF10GuestAgentsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	require.Equal(t, []string{"enabled=0", "enabled=0"}, r.agents(101, 102))
 	require.Nil(t, r.statusOf("k3s-dev-worker-1").GuestAgent, "nobody is asked where there is none")

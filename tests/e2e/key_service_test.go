@@ -71,6 +71,7 @@ func sealedByService(t *testing.T, url string) engine.State {
 // TestE2EKeyService: a stack whose file names a key service lives without a passphrase from its creation to a restore, with the CLI itself.
 func TestE2EKeyService(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	if testing.Short() {
 		t.Skip("end to end: builds the tool chain, which takes minutes")
 	}

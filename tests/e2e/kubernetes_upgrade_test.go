@@ -18,6 +18,7 @@ import (
 // the first API server is upgraded, by one that ends it, and by a plain Pulumi.
 func TestE2EKubernetesUpgrade(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, five)
 	kept := r.writesObject("before-v1-35-5")
 

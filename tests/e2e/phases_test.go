@@ -29,6 +29,7 @@ import (
 // whatever the user's kubeconfig contains.
 func TestE2EPhases(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-phases")
 	opener := sopstest.NewKey(t)
 	r.writeInventory("opener.txt", opener.String()+"\n")

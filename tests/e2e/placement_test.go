@@ -35,6 +35,7 @@ func (r *rehearsal) shareTemplate() {
 // while it runs.
 func TestE2EF19HostsShareATemplate(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-shared")
 	r.shareTemplate()
 	r.writeInventory("nodes.yaml", onHosts("vmhost", "vmhost2"))
@@ -55,6 +56,7 @@ func TestE2EF19HostsShareATemplate(t *testing.T) {
 // TestE2EF19KilledDuringACloneForAnotherHost: such a clone is on the template's host until it is done.
 func TestE2EF19KilledDuringACloneForAnotherHost(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-shared-killed")
 	r.shareTemplate()
 	r.writeInventory("nodes.yaml", onHosts("vmhost2", "vmhost2"))
@@ -72,6 +74,7 @@ func TestE2EF19KilledDuringACloneForAnotherHost(t *testing.T) {
 // while an ISO is in the drive, so it is refused before anything is changed, and done when the drive is empty.
 func TestE2EF23MachineMovesToAnotherHost(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-move")
 	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, perHost: {vmhost2: 9001}}")
 	r.writeInventory("nodes.yaml", onHosts("vmhost", "vmhost2"))

@@ -15,6 +15,7 @@ import (
 // up ends each upgrade.
 func TestE2EAPowerCutInAnUpgrade(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	both := []string{"k3s-dev-control-1", "k3s-dev-worker-1"}
 

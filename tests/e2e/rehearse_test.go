@@ -17,6 +17,7 @@ const rehearsalLimit = 90 * time.Second
 // TestE2ERehearsal runs the whole life by one command, and everything is as expected.
 func TestE2ERehearsal(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-rehearse")
 	before := r.read(r.inventory + "/nodes.yaml")
 

@@ -41,6 +41,7 @@ const rebootingPatch = `, patches: [{machine: {udev: {rules: ['SUBSYSTEM=="drm",
 // control plane fail to boot.
 func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, five)
 
 	r.nodesAreReady(fiveNodes...)

@@ -21,6 +21,7 @@ import (
 // run, former talosconfigs are refused, and nothing is left to be done.
 func TestE2ERotateTalosCA(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	kept := r.writesObject("rotated")
 	former, boots := r.talosconfig(), r.boots()
@@ -57,6 +58,7 @@ func TestE2ERotateTalosCA(t *testing.T) {
 // TestE2ERotateKubernetesCA does the same with the CA of Kubernetes.
 func TestE2ERotateKubernetesCA(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	kept := r.writesObject("rotated")
 	talosconfig, boots := r.talosconfig(), r.boots()

@@ -17,6 +17,7 @@ import (
 // known from before opens nothing afterwards, nothing is left to do, and a machine joins.
 func TestE2EKeysAreRotated(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	require.Contains(t, r.mustRun(3, "rotate", "encryption-key", "--lab", "--yes"), "the Secrets are sealed with secretbox, and Talos up to 1.13 gives an API server one key of it at a time")
 	kept := r.writesObject("rotated")
@@ -114,6 +115,7 @@ func (r *rehearsal) killedWhen(what string, happened func() bool) {
 // kill in its middle. A snapshot from before is refused afterwards.
 func TestE2EEncryptionKeyIsRotated(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-encryption-key")
 	r.writeInventory("cluster.yaml", strings.Replace(r.read(filepath.Join(r.inventory, "cluster.yaml")), "contract: v1.12", "contract: v1.2", 1))
 	r.mustRun(0, "up", "--lab", "--yes")

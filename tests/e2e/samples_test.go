@@ -11,6 +11,7 @@ import (
 // protected from its birth on.
 func TestE2EThreeHostsThatShareTheirStorages(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-k8s-prod")
 	for _, name := range []string{"cluster.yaml", "nodes.yaml"} {
 		r.writeInventory(name, r.read(filepath.Join(r.root, "stacks", "k8s-prod", name)))

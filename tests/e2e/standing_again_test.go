@@ -8,6 +8,7 @@ import (
 
 // TestE2EAStandingClusterIsAsItWasBorn: the changes of one test to a standing cluster do not affect the next test.
 func TestE2EAStandingClusterIsAsItWasBorn(t *testing.T) {
+	extended(t)
 	skipIfShort(t)
 	t.Parallel()
 	l := lanes.take(t, pair)

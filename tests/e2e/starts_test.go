@@ -11,6 +11,7 @@ import (
 // of another has grown, and starts that machine with the disk of the template.
 func TestE2EMachinesWhoseCreationFailed(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-half-made")
 	r.mustRun(0, "up", "--lab", "--yes")
 

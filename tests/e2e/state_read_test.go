@@ -18,6 +18,7 @@ import (
 // TestE2EStateIsReadAsTheCLIReadsIt: the state read from its folder equals the CLI's export.
 func TestE2EStateIsReadAsTheCLIReadsIt(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	here, ofCLI := r.engineState(), r.engineState()
 	ofCLI.Project = "" // then the CLI is asked

@@ -64,6 +64,7 @@ func TestE2EStateIsRestored(t *testing.T) {
 // settled on the host by the next up.
 func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-state-pending")
 	r.killDuringClone("pulumi", "em-infra")
 	require.NotEmpty(t, r.pending())
@@ -84,6 +85,7 @@ func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
 // TestE2EStateMovesToABucketAndBack: the cluster does not notice, and the passphrase stays what it was.
 func TestE2EStateMovesToABucketAndBack(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	bucket := s3test.Start(t)
 	r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any"} //nolint:gosec // the server asks nobody

@@ -14,6 +14,7 @@ import (
 // changed by hand and mended, changes as its preview says, and is gone.
 func TestE2ESystems(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newSystemsRehearsal(t, "e2e-systems")
 
 	r.mustRun(0, "lab", "start")

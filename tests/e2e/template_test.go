@@ -13,6 +13,7 @@ import (
 // whose mapping is made from the device's address, and then replaces the worker on purpose (F3, F14, F16, F21, F22).
 func TestE2ENewTalosVersionReplacesNoMachine(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-template")
 	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, tpm: true}\n  pool: made-here")
 	r.writeInventory("nodes.yaml", `apiVersion: em-infra/v1alpha1

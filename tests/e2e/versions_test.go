@@ -11,6 +11,7 @@ import (
 // by up, and nothing is touched.
 func TestE2EVersionsThatCannotComeNext(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := standing(t, pair)
 	cluster := r.read(filepath.Join(r.inventory, "cluster.yaml"))
 	seen := len(r.calls())

@@ -12,6 +12,7 @@ import (
 // the next up. At the end nothing is left of it.
 func TestE2EWaitsEndWithAReason(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-waits")
 	r.mustRun(0, "lab", "start")
 	fault := func(name, vm string) {

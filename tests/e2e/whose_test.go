@@ -21,6 +21,7 @@ import (
 // a machine, of which a run was not told, takes it back as it runs; and destroy names what stays.
 func TestE2EWhoseMachinesAre(t *testing.T) {
 	t.Parallel()
+	extended(t)
 	r := newRehearsal(t, "e2e-whose")
 	r.mustRun(0, "up", "--lab", "--yes", "--time-scale", "0")
 
