@@ -88,7 +88,9 @@ var victims = []victim{
 // points that lie apart.
 func TestE2EAfterAnyKill(t *testing.T) {
 	t.Parallel()
-	extended(t)
+	if !*everyKill {
+		extended(t)
+	}
 	for o, op := range operations {
 		for v, victim := range victims {
 			for p, point := range op.points {
