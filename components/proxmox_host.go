@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve"
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/hardware/mapping"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -19,12 +20,16 @@ type ProxmoxHost struct {
 	Pools []*Pool
 	// Networks make the networks of the hosts, in the order of the arguments.
 	Networks []pulumi.Resource
+	// DNS are the resolvers of hosts, in the order of the arguments.
+	DNS []*proxmoxve.DNS
 	// Storages define the storages, in the order of the arguments.
 	Storages []pulumi.Resource
 	// Mappings are the resource mappings, in the order of the arguments.
 	Mappings []*mapping.Pci
 	// Access makes the access control; nil without one.
 	Access pulumi.Resource
+	// Tokens are the tokens USER@REALM!NAME=SECRET by USER@REALM!NAME. They are secrets.
+	Tokens map[string]pulumi.StringOutput
 }
 
 // ProxmoxHostArgs describe how hosts are configured.
@@ -39,6 +44,8 @@ type ProxmoxHostArgs struct {
 	// Networks are the networks of hosts, one for each host at most. Default: none. A change stages the interfaces of its host and reloads
 	// them once.
 	Networks []HostNetwork
+	// DNS are the resolvers of hosts, one for each host at most. Default: none. A change is applied in place.
+	DNS []HostDNS
 	// Storages are made unless they exist, once the networks are there. Default: none. A change defines and removes storages, but never one
 	// that was there before, nor one that machines use.
 	Storages []HostStorage
@@ -47,6 +54,8 @@ type ProxmoxHostArgs struct {
 	// Access is roles, groups, users and permissions. Default: none. A change is applied in place; one that would take a privilege from the token
 	// of API is refused.
 	Access HostAccess
+	// Tokens are API tokens for other programs. Default: none. A change makes, changes and deletes tokens; a token that stays keeps its secret.
+	Tokens []HostToken
 }
 
 // NewProxmoxHost configures hosts. It returns an error if an argument is missing or not valid in Proxmox VE.
@@ -58,7 +67,7 @@ func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opt
 	if err := ctx.RegisterComponentResourceV2(typeProxmoxHost, name, args.summary(), h, opts...); err != nil {
 		return nil, err
 	}
-	for _, register := range []func(*pulumi.Context, string, *ProxmoxHostArgs) error{h.addPools, h.addNetworks, h.addStorages, h.addMappings, h.addAccess} {
+	for _, register := range []func(*pulumi.Context, string, *ProxmoxHostArgs) error{h.addPools, h.addNetworks, h.addDNS, h.addStorages, h.addMappings, h.addAccess, h.addTokens} {
 		if err := register(ctx, name, args); err != nil {
 			return nil, err
 		}
@@ -84,6 +93,18 @@ func (h *ProxmoxHost) addNetworks(ctx *pulumi.Context, name string, args *Proxmo
 			return err
 		}
 		h.Networks = append(h.Networks, made)
+	}
+	return nil
+}
+
+// addDNS adds the resolvers after the networks, by which their servers may be reached.
+func (h *ProxmoxHost) addDNS(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
+	for _, dns := range args.DNS {
+		set, err := newHostDNS(ctx, HostDNSName(name, dns.Host), dns, pulumi.Parent(h), pulumi.DependsOn(h.Networks))
+		if err != nil {
+			return err
+		}
+		h.DNS = append(h.DNS, set)
 	}
 	return nil
 }
@@ -120,6 +141,23 @@ func (h *ProxmoxHost) addAccess(ctx *pulumi.Context, name string, args *ProxmoxH
 	return err
 }
 
+// addTokens adds the tokens after the users that they belong to.
+func (h *ProxmoxHost) addTokens(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
+	opts := []pulumi.ResourceOption{pulumi.Parent(h)}
+	if h.Access != nil {
+		opts = append(opts, pulumi.DependsOn([]pulumi.Resource{h.Access}))
+	}
+	h.Tokens = map[string]pulumi.StringOutput{}
+	for _, token := range args.Tokens {
+		made, err := newHostToken(ctx, HostTokenName(name, token), name, token, args.API, opts...)
+		if err != nil {
+			return err
+		}
+		h.Tokens[token.ID()] = pulumi.ToSecret(made.Stdout).(pulumi.StringOutput)
+	}
+	return nil
+}
+
 // summary is what a preview shows of the component.
 func (args ProxmoxHostArgs) summary() pulumi.Map {
 	return pulumi.Map{"hosts": pulumi.ToStringArray(args.Hosts)}
@@ -140,6 +178,13 @@ func (args *ProxmoxHostArgs) validate() error {
 			require(slices.Contains(args.Hosts, network.Host), at+".Host", network.Host+" is not among Hosts"),
 			require(slices.IndexFunc(args.Networks, same) == i, at+".Host", network.Host+" has a network already"))
 	}
+	for i, dns := range args.DNS {
+		at := fmt.Sprintf("DNS[%d]", i)
+		same := func(other HostDNS) bool { return other.Host == dns.Host }
+		problems = append(problems, dns.validate(at),
+			require(slices.Contains(args.Hosts, dns.Host), at+".Host", dns.Host+" is not among Hosts"),
+			require(slices.IndexFunc(args.DNS, same) == i, at+".Host", dns.Host+" has a resolver already"))
+	}
 	for i, storage := range args.Storages {
 		at := fmt.Sprintf("Storages[%d]", i)
 		same := func(other HostStorage) bool { return other.Name == storage.Name }
@@ -151,5 +196,10 @@ func (args *ProxmoxHostArgs) validate() error {
 		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.Mappings, same) == i, at+".Name", wanted.Name+" is given twice"))
 	}
 	problems = append(problems, args.Access.validate("Access"))
+	for i, token := range args.Tokens {
+		at := fmt.Sprintf("Tokens[%d]", i)
+		same := func(other HostToken) bool { return other.ID() == token.ID() }
+		problems = append(problems, token.validate(at), require(slices.IndexFunc(args.Tokens, same) == i, at+".Name", token.ID()+" is given twice"))
+	}
 	return errors.Join(problems...)
 }

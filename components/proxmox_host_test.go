@@ -75,6 +75,21 @@ func TestInputsOfAMappingAreGolden(t *testing.T) {
 	golden.Equal(t, "testdata/inputs/host-mapping.json", inputs)
 }
 
+func TestInputsOfAResolverAreGolden(t *testing.T) {
+	t.Parallel()
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost"},
+			DNS: []components.HostDNS{{Host: "vmhost", SearchDomain: "home.example", Servers: []netip.Addr{netip.MustParseAddr("192.168.20.5"), netip.MustParseAddr("fd00:20::5")}}},
+		}, providers)
+		return err
+	})
+	require.NoError(t, err)
+	inputs, err := recorder.Inputs(r.Named(t, "proxmoxve:index/dNS:DNS", components.HostDNSName("site", "vmhost")))
+	require.NoError(t, err)
+	golden.Equal(t, "testdata/inputs/host-dns.json", inputs)
+}
+
 func TestHostsAreRefusedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	hosts := func(args *components.ProxmoxHostArgs) error {
@@ -93,6 +108,7 @@ Hosts: name one host at least`)
 			{Host: "vmhost", Interfaces: []components.HostInterface{{Name: "vmbr1.30", Device: "vmbr1", Ports: []string{"eno1"}}}}, {Host: "vmhost"},
 		},
 		Storages: []components.HostStorage{{Name: "1st", Type: "btrfs", Password: pulumi.String("made-up")}, {Name: "nas", Type: "dir", Content: []string{"iso"}}, {Name: "nas", Type: "dir", Content: []string{"iso"}}},
+		DNS:      []components.HostDNS{{Host: "other", Servers: []netip.Addr{{}}}, {Host: "vmhost", SearchDomain: "home.example"}, {Host: "vmhost", SearchDomain: "home.example"}},
 		Mappings: []components.HostMapping{{Name: "gpu"}, {Name: "gpu", Devices: []components.HostDevice{{Device: components.PCIDevice{BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b"}}}}},
 	}), `hosts "site": Networks[0].Interfaces[0].MTU: 1: choose one from 576 to 65520
 Networks[0].Interfaces[0].Device: name the device of the VLAN
@@ -101,6 +117,12 @@ Networks[0].Host: other is not among Hosts
 Networks[1].Interfaces[0].Tag: 0: choose one from 1 to 4094
 Networks[1].Interfaces[0].Ports: a VLAN has a Device, and no ports
 Networks[2].Host: vmhost has a network already
+DNS[0].SearchDomain: it is missing: give it
+DNS[0].Servers[0]: it is no address: correct it
+DNS[0].Host: other is not among Hosts
+DNS[1].Servers: give one to three, not 0
+DNS[2].Servers: give one to three, not 0
+DNS[2].Host: vmhost has a resolver already
 Storages[0].Name: "1st" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
 Storages[0].Type: "btrfs": choose one of [dir nfs cifs lvmthin zfspool pbs]
 Storages[0].Content: name one content type at least
@@ -117,6 +139,7 @@ func TestInputsOfTheAccessOfHostsAreGolden(t *testing.T) {
 	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
 			API: apiFixture(), Hosts: []string{"vmhost"},
+			Tokens: []components.HostToken{{User: "backup@pve", Name: "nightly", Separated: true, Permissions: []components.HostPermission{{Path: "/vms", Role: "Backup"}}}},
 			Access: components.HostAccess{
 				Roles:  []components.HostRole{{Name: "Backup", Privileges: []string{"VM.Audit", "VM.Backup"}}},
 				Groups: []components.HostGroup{{Name: "viewers", Permissions: []components.HostPermission{{Path: "/", Role: "PVEAuditor"}}}},
@@ -133,6 +156,13 @@ func TestInputsOfTheAccessOfHostsAreGolden(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, inputs, "made-up", "the token is a secret")
 	golden.Equal(t, "testdata/inputs/host-access.json", inputs)
+
+	token := r.Named(t, tokenCommand, "site-token-backup-pve-nightly")
+	inputs, err = recorder.Inputs(token)
+	require.NoError(t, err)
+	golden.Equal(t, "testdata/inputs/host-token.json", inputs)
+	require.Equal(t, []string{"stdout"}, token.RegisterRPC.GetAdditionalSecretOutputs(), "it is the token with its secret")
+	require.Len(t, token.RegisterRPC.GetDependencies(), 1, "its user is made first")
 }
 
 func TestAccessIsRefusedAllAtOnce(t *testing.T) {
@@ -146,6 +176,7 @@ func TestAccessIsRefusedAllAtOnce(t *testing.T) {
 				Groups: []components.HostGroup{{Permissions: permission}},
 				Users:  []components.HostUser{{ID: "root@pam", Groups: []string{"the admins"}}},
 			},
+			Tokens: []components.HostToken{{User: "backup@pve", Permissions: []components.HostPermission{{Path: "/", Role: "Backup"}}}},
 		}, providers)
 		return err
 	})
@@ -156,5 +187,7 @@ Access.Groups[0].Name: it is missing: give it
 Access.Groups[0].Permissions[0].Path: "vms" is not valid in Proxmox VE (a path such as /, /nodes/HOST, /vms/VMID, /storage/STORAGE, /pool/POOL, /mapping/pci/MAPPING, /sdn/zones/localnetwork/BRIDGE, /access/groups/GROUP): choose another name
 Access.Groups[0].Permissions[0].Role: it is missing: give it
 Access.Users[0].ID: "root@pam" is not valid in Proxmox VE (USER@REALM, at most 64 characters, and not root@pam): choose another name
-Access.Users[0].Groups[0]: "the admins" is not valid in Proxmox VE (a group's ID: letters, digits, -, _ and .): choose another name`)
+Access.Users[0].Groups[0]: "the admins" is not valid in Proxmox VE (a group's ID: letters, digits, -, _ and .): choose another name
+Tokens[0].Name: it is missing: give it
+Tokens[0].Permissions: it has those of its user: set Separated, or give them to the user`)
 }

@@ -19,8 +19,8 @@ type layer interface {
 	Content
 
 	// examine checks whether the hosts can bear what the inventory describes. It changes nothing.
-	// The interfaces that are allowed may be changed although the API is reached by them.
-	examine(ctx context.Context, host pve.Connection, allowed []string) (preflight.Report, error)
+	// The interfaces that are allowed may be changed although the API is reached by them. The deployment says what the stack has made.
+	examine(ctx context.Context, host pve.Connection, allowed []string, deployment apitype.DeploymentV3) (preflight.Report, error)
 	// findByHand compares what the engine's refresh does not read with the state.
 	findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand
 }

@@ -8,10 +8,12 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/stacks"
@@ -23,11 +25,47 @@ type hostsLayer struct{ *hosts.Inventory }
 var _ layer = hostsLayer{}
 
 // examine implements [layer].
-func (h hostsLayer) examine(ctx context.Context, host pve.Connection, allowed []string) (preflight.Report, error) {
+func (h hostsLayer) examine(ctx context.Context, host pve.Connection, allowed []string, deployment apitype.DeploymentV3) (preflight.Report, error) {
+	commands := commandsByName(deployment)
+	access := pve.AccessRun{Connection: host, Wanted: stacks.HostAccess(h.Inventory), Made: accessMadeBy(commands[stacks.HostAccessName(h.Inventory)])}
+	var tokens []pve.HostTokenRun
+	wanted, names := stacks.HostTokens(h.Inventory)
+	for i, token := range wanted {
+		run := pve.HostTokenRun{Connection: host, Wanted: token}
+		if commands[names[i]] != nil {
+			run.Former = token.ID // its secret is sealed in the state, and is not asked for
+		}
+		tokens = append(tokens, run)
+	}
 	return preflight.Hosts(ctx, preflight.HostsSubject{
 		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory),
-		Access: stacks.HostAccess(h.Inventory), Allowed: allowed, Host: host,
+		Access: access, Tokens: tokens, Allowed: allowed, Host: host,
 	})
+}
+
+// commandsByName returns the Commands of a state by their logical names.
+func commandsByName(deployment apitype.DeploymentV3) map[string]*apitype.ResourceV3 {
+	commands := map[string]*apitype.ResourceV3{}
+	for command := range state.Current(deployment, token.Command) {
+		commands[command.URN.Name()] = command
+	}
+	return commands
+}
+
+// accessMadeBy returns what the Command of the access control has made, as it has printed it; nothing without a Command.
+func accessMadeBy(command *apitype.ResourceV3) []string {
+	if command == nil {
+		return nil
+	}
+	printed, _, err := propertymap.PlainText(command.Outputs, "stdout")
+	if err != nil {
+		return nil // the run itself reports it, before it calls the host
+	}
+	made, err := hostspec.ParseMade(printed)
+	if err != nil {
+		return nil // as above
+	}
+	return made
 }
 
 // findByHand implements [layer]: pools, networks, storages and the access control are made by Commands, which no refresh reads.
@@ -59,6 +97,13 @@ func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deploym
 		ask(madeByCommand{
 			name: stacks.HostAccessName(h.Inventory), subject: "access", property: "roles, groups, users, permissions",
 			differences: pve.AccessRun{Connection: host, Wanted: wanted}.Differences,
+		})
+	}
+	wanted, names := stacks.HostTokens(h.Inventory)
+	for i, token := range wanted {
+		ask(madeByCommand{
+			name: names[i], subject: "token " + token.ID, property: "settings and permissions",
+			differences: pve.HostTokenRun{Connection: host, Wanted: token}.Differences,
 		})
 	}
 	return seen

@@ -27,7 +27,7 @@ var (
 )
 
 // examine implements [layer]. Systems change no interface of a host.
-func (l systemsLayer) examine(ctx context.Context, host pve.Connection, _ []string) (preflight.Report, error) {
+func (l systemsLayer) examine(ctx context.Context, host pve.Connection, _ []string, _ apitype.DeploymentV3) (preflight.Report, error) {
 	return preflight.Systems(ctx, preflight.SystemsSubject{Inventory: l.Inventory, Host: host})
 }
 

@@ -34,7 +34,11 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 // ExamineHost implements [previewHost].
 func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 	if s.layer != nil {
-		return s.layer.examine(ctx, s.host, s.interfaces)
+		exported, err := s.state.Seen(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.layer.examine(ctx, s.host, s.interfaces, exported.Deployment)
 	}
 	factory, err := factoryURL(s.factory)
 	if err != nil {

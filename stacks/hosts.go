@@ -17,6 +17,8 @@ const (
 	OutputPools = "proxmoxPools"
 	// OutputStorages are the names of the storages.
 	OutputStorages = "proxmoxStorages"
+	// OutputTokens maps USER@REALM!NAME to USER@REALM!NAME=SECRET. Secret. Not exported without tokens.
+	OutputTokens = "proxmoxTokens"
 )
 
 // hostsProgram configures hosts: inventory, providers, the component, outputs.
@@ -34,10 +36,11 @@ func hostsProgram(ctx *pulumi.Context, settings settings, options Options) error
 	if err := addPasswords(ctx, inv, args.Storages, options); err != nil {
 		return err
 	}
-	if _, err := components.NewProxmoxHost(ctx, inv.File.Name, args, shared); err != nil {
+	configured, err := components.NewProxmoxHost(ctx, inv.File.Name, args, shared)
+	if err != nil {
 		return err
 	}
-	exportHosts(ctx, inv, options)
+	exportHosts(ctx, inv, configured, options)
 	return nil
 }
 
@@ -62,9 +65,13 @@ func proxmoxHostArgs(inv *hosts.Inventory, s settings) *components.ProxmoxHostAr
 		args.Pools = append(args.Pools, pool.Name)
 	}
 	args.Storages, args.Mappings, args.Access = hostStorages(inv), hostMappings(inv), hostAccess(inv.File.Access)
+	args.Tokens = hostTokens(inv)
 	for _, host := range inv.File.Hosts {
 		if interfaces := hostInterfaces(host.Network); len(interfaces) > 0 {
 			args.Networks = append(args.Networks, components.HostNetwork{Host: host.Name, Interfaces: interfaces})
+		}
+		if dns := host.DNS; dns != nil {
+			args.DNS = append(args.DNS, components.HostDNS{Host: host.Name, SearchDomain: dns.SearchDomain, Servers: dns.Servers})
 		}
 	}
 	return args
@@ -106,7 +113,7 @@ func hostInterface(name string, on hosts.Addressed) components.HostInterface {
 	}
 }
 
-func exportHosts(ctx *pulumi.Context, inv *hosts.Inventory, options Options) {
+func exportHosts(ctx *pulumi.Context, inv *hosts.Inventory, configured *components.ProxmoxHost, options Options) {
 	pools := make([]string, len(inv.File.Pools))
 	for i, pool := range inv.File.Pools {
 		pools[i] = pool.Name
@@ -119,6 +126,13 @@ func exportHosts(ctx *pulumi.Context, inv *hosts.Inventory, options Options) {
 	ctx.Export(OutputHosts, pulumi.ToStringArray(inv.Hosts()))
 	ctx.Export(OutputPools, pulumi.ToStringArray(pools))
 	ctx.Export(OutputStorages, pulumi.ToStringArray(storages))
+	if tokens := configured.Tokens; len(tokens) > 0 {
+		secrets := pulumi.StringMap{}
+		for id, token := range tokens {
+			secrets[id] = token
+		}
+		ctx.Export(OutputTokens, secrets)
+	}
 	if len(options.Plugins) > 0 {
 		ctx.Export(OutputPlugins, pulumi.ToStringMap(options.Plugins))
 	}

@@ -12,6 +12,27 @@ func HostAccessName(inv *hosts.Inventory) string { return components.HostAccessN
 // HostAccess returns the access control that an inventory wants, as the operations on hosts read it.
 func HostAccess(inv *hosts.Inventory) hostspec.Access { return hostAccess(inv.File.Access).Spec() }
 
+// HostTokens returns the tokens that an inventory wants, as the operations on hosts read them, by the logical names of their resources.
+func HostTokens(inv *hosts.Inventory) (wanted []hostspec.Token, names []string) {
+	for _, token := range hostTokens(inv) {
+		wanted, names = append(wanted, token.Spec(inv.File.Name)), append(names, components.HostTokenName(inv.File.Name, token))
+	}
+	return wanted, names
+}
+
+func hostTokens(inv *hosts.Inventory) []components.HostToken {
+	var tokens []components.HostToken
+	for _, user := range inv.File.Access.Users {
+		for _, token := range user.Tokens {
+			tokens = append(tokens, components.HostToken{
+				User: user.ID, Name: token.Name, Comment: token.Comment, Expires: token.Expires.Time(), Separated: token.Separated,
+				Permissions: hostPermissions(token.Permissions),
+			})
+		}
+	}
+	return tokens
+}
+
 func hostAccess(wanted hosts.Access) components.HostAccess {
 	var access components.HostAccess
 	for _, role := range wanted.Roles {

@@ -29,7 +29,7 @@ func newHostCommand() *cobra.Command {
 		newHostNetworkOperation("release", "Delete the interfaces of a host that the stack has created, with one reload", pve.NetworkRun.Release),
 	)
 	refuseUnknown(network)
-	command.AddCommand(network, newHostStorageCommand(), newHostAccessCommand())
+	command.AddCommand(network, newHostStorageCommand(), newHostAccessCommand(), newHostTokenCommand())
 	return whileCallerReads(command)
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,27 +14,21 @@ import (
 // hostAccessVariable passes the wanted access control to the operations that the program's Commands call.
 const hostAccessVariable = "EM_INFRA_HOST_ACCESS"
 
-// accessMade is what an operation on the access control prints, and what the next one reads: the names of what the stack has made.
-type accessMade struct {
-	Made []string `json:"made"`
-}
-
 func newHostAccessCommand() *cobra.Command {
 	access := &cobra.Command{Use: "access", Short: "Operations on roles, groups, users and permissions"}
 	access.AddCommand(
-		newHostAccessOperation("apply", "Bring roles, groups, users and permissions to what is wanted", func(command *cobra.Command, run pve.AccessRun) (accessMade, error) {
-			made, err := run.Apply(command.Context())
-			return accessMade{made}, err
+		newHostAccessOperation("apply", "Bring roles, groups, users and permissions to what is wanted", func(command *cobra.Command, run pve.AccessRun) ([]string, error) {
+			return run.Apply(command.Context())
 		}),
-		newHostAccessOperation("release", "Delete the roles, groups, users and permissions that the stack has made", func(command *cobra.Command, run pve.AccessRun) (accessMade, error) {
-			return accessMade{}, run.Release(command.Context())
+		newHostAccessOperation("release", "Delete the roles, groups, users and permissions that the stack has made", func(command *cobra.Command, run pve.AccessRun) ([]string, error) {
+			return nil, run.Release(command.Context())
 		}),
 	)
 	refuseUnknown(access)
 	return access
 }
 
-func newHostAccessOperation(name, short string, operate func(*cobra.Command, pve.AccessRun) (accessMade, error)) *cobra.Command {
+func newHostAccessOperation(name, short string, operate func(*cobra.Command, pve.AccessRun) ([]string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,
 		Short: short,
@@ -52,7 +45,8 @@ func newHostAccessOperation(name, short string, operate func(*cobra.Command, pve
 			if err != nil {
 				return err
 			}
-			return json.NewEncoder(command.OutOrStdout()).Encode(made)
+			fmt.Fprintln(command.OutOrStdout(), hostspec.MadeText(made))
+			return nil
 		},
 	}
 }
@@ -69,12 +63,8 @@ func hostAccessRun() (run pve.AccessRun, err error) {
 	if run.Wanted, err = hostspec.ParseAccess(text); err != nil {
 		return run, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", hostAccessVariable, err)
 	}
-	if former := os.Getenv(formerOutput); former != "" {
-		var before accessMade
-		if err := json.Unmarshal([]byte(former), &before); err != nil {
-			return run, fmt.Errorf("%s: %w: run up again with the version of em-infra that wrote it", formerOutput, err)
-		}
-		run.Made = before.Made
+	if run.Made, err = hostspec.ParseMade(os.Getenv(formerOutput)); err != nil {
+		return run, fmt.Errorf("%s: %w: run up again with the version of em-infra that wrote it", formerOutput, err)
 	}
 	return run, nil
 }

@@ -68,6 +68,17 @@ func (t Tokens) Create(ctx context.Context, id string, settings TokenSettings) (
 	return id + "=" + answer.Value, nil
 }
 
+// Change gives a token other settings; its secret stays.
+func (t Tokens) Change(ctx context.Context, id string, settings TokenSettings) error {
+	err := t.client.Put(ctx, tokenPath(id), map[string]any{
+		"comment": settings.Comment, "expire": settings.Expire, "privsep": flagOf(settings.Separated),
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("change the token %s: %w", id, refusalOf(err))
+	}
+	return nil
+}
+
 // Delete deletes a token, with its entries in the access control list.
 func (t Tokens) Delete(ctx context.Context, id string) error {
 	if err := t.client.Delete(ctx, tokenPath(id), nil); err != nil {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,10 +32,12 @@ func TestE2EHosts(t *testing.T) {
 	require.Regexp(t, `(?m)^ provision +site-pool-k3s-dev created `, output)
 	require.Contains(t, r.interfaces(), "vmbr1.30")
 	require.Equal(t, []string{"rtx3090"}, r.mappings())
+	require.Equal(t, "192.168.20.5", r.resolver()["dns1"])
 	r.hasNothingToDo()
 
 	r.storagesDrift()
 	r.storageWithAPassword()
+	r.resolverDrifts()
 	r.interfacesDrift()
 	r.stagedByAnotherUser()
 	r.wayToTheAPIStays()
@@ -45,6 +48,7 @@ func TestE2EHosts(t *testing.T) {
 	require.NotContains(t, r.pools(), "k3s-dev")
 	require.NotContains(t, r.users(), "backup@pve")
 	require.Empty(t, r.mappings())
+	require.Equal(t, "192.168.20.5", r.resolver()["dns1"], "a host always has a resolver")
 	require.Equal(t, slices.Sorted(maps.Keys(storagesBefore)), slices.Sorted(maps.Keys(r.storages())), "what was there before stays")
 }
 
@@ -187,19 +191,28 @@ func (r *rehearsal) accessIsManaged() {
 	r.t.Helper()
 	r.writeInventory("hosts.yaml", r.inventoryText("hosts.yaml")+`access:
   roles: [{name: Backup, privileges: [VM.Audit, VM.Backup]}]
-  users: [{id: backup@pve, permissions: [{path: /vms, role: Backup}]}]
+  users: [{id: backup@pve, permissions: [{path: /vms, role: Backup}], tokens: [{name: nightly, permissions: [{path: /vms, role: Backup}]}]}]
 `)
 	const privileges = "Realm.AllocateUser User.Modify Permissions.Modify"
 	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), `--append 1 --privs "`)
 	root := r.asRoot()
 	require.NoError(r.t, root.Put(r.t.Context(), "/access/roles/"+role.Name, map[string]string{"append": "1", "privs": strings.ReplaceAll(privileges, " ", ",")}, nil))
-	require.Contains(r.t, r.mustRun(0, "up", "--lab", "--yes"), "roles Backup")
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(r.t, output, "roles Backup")
+	token := regexp.MustCompile(`backup@pve!nightly=[0-9a-f-]{36}`).FindString(r.mustRun(0, "outputs", "proxmoxTokens", "--show-secrets", "--lab"))
+	require.NotEmpty(r.t, token)
+	_, secret, _ := strings.Cut(token, "=")
+	require.NotContains(r.t, output, secret)
+	for _, folder := range []string{"artifacts", "state", "backups"} {
+		r.holdsNot(filepath.Join(r.dir(), folder), secret)
+	}
 	r.hasNothingToDo()
 
 	require.NoError(r.t, root.Delete(r.t.Context(), "/access/users/backup@pve", nil))
 	require.Regexp(r.t, `access +roles, groups, users, permissions +as in the inventory +user backup@pve is made`, r.mustRun(2, "drift", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Contains(r.t, r.users(), "backup@pve")
+	require.NotContains(r.t, r.mustRun(0, "outputs", "proxmoxTokens", "--show-secrets", "--lab"), secret, "its token went with the user, and is made anew")
 
 	inventory, seen := r.inventoryText("hosts.yaml"), len(r.calls())
 	description, err := lab.ReadDescription(r.dir())
@@ -220,6 +233,23 @@ func (r *rehearsal) users() (ids []string) {
 		ids = append(ids, one.UserID)
 	}
 	return ids
+}
+
+// resolverDrifts changes the resolver by hand, which up puts back.
+func (r *rehearsal) resolverDrifts() {
+	r.t.Helper()
+	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/dns", map[string]string{"search": "home.example", "dns1": "192.168.20.1"}, nil))
+	require.Regexp(r.t, `(?m)site-dns-vmhost|DNS`, r.mustRun(2, "drift", "--lab"))
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(r.t, map[string]string{"search": "home.example", "dns1": "192.168.20.5", "dns2": "192.168.20.1"}, r.resolver())
+}
+
+// resolver returns the resolver of the host.
+func (r *rehearsal) resolver() map[string]string {
+	r.t.Helper()
+	settings := map[string]string{}
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/nodes/vmhost/dns", &settings))
+	return settings
 }
 
 // stage changes what is staged of the network of the host, as the web interface does.

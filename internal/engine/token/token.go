@@ -26,6 +26,7 @@ const (
 	Container      = "proxmoxve:CT/container:Container"
 	PCIMapping     = "proxmoxve:Hardware/mapping/pci:Pci"
 	Pool           = "proxmoxve:Permission/pool:Pool"
+	DNS            = "proxmoxve:index/dNS:DNS"
 	Secrets        = "talos:machine/secrets:Secrets"
 	Configuration  = "talos:machine/configurationApply:ConfigurationApply"
 	Bootstrap      = "talos:machine/bootstrap:Bootstrap"

@@ -51,6 +51,24 @@ type User struct {
 	Groups []string `yaml:"groups" max:"64"`
 	// Permissions of the user, which replace those of its groups on the same path. Default: none. A change is applied in place.
 	Permissions []Permission `yaml:"permissions" max:"128"`
+	// Tokens are API tokens of the user, for other programs. Default: none. Their secrets are in the output proxmoxTokens. A token that is left
+	// out is deleted; one that exists and was not made here is refused, since Proxmox VE shows a secret only once.
+	Tokens []Token `yaml:"tokens" max:"32"`
+}
+
+// Token is an API token.
+type Token struct {
+	// Name of the token. Required. A change makes another token, with another secret.
+	Name string `yaml:"name" required:"true"`
+	// Comment of the token, in one line; the name of the stack follows it. Default: none. A change is applied in place.
+	Comment string `yaml:"comment"`
+	// Expires is the day, in UTC, on which the token ends, e.g. 2027-06-30. Default: none. A change is applied in place.
+	Expires Day `yaml:"expires"`
+	// Separated is whether the token has the privileges of its permissions alone, and not those of its user. Default: true. A change is applied in
+	// place.
+	Separated bool `yaml:"separated" default:"true"`
+	// Permissions of a separated token, which has only those that its user has, too. Default: none. A change is applied in place.
+	Permissions []Permission `yaml:"permissions" max:"128"`
 }
 
 // Permission is a role on a path.

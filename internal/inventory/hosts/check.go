@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -89,6 +90,24 @@ func (c *checker) hosts() {
 		at := key("hosts").Index(i)
 		c.name(limits.Host, host.Name, at.Key("name"))
 		c.unique(taken, host.Name, at.Key("name"))
+		if host.DNS != nil {
+			c.dns(*host.DNS, at.Key("dns"))
+		}
+	}
+}
+
+func (c *checker) dns(dns DNS, at *strictyaml.Path) {
+	if domain := dns.SearchDomain; domain != "" && len(validation.IsDNS1123Subdomain(strings.ToLower(domain))) > 0 {
+		c.report(at.Key("searchDomain"), fault{What: "is no DNS name", Got: domain, Do: "write one like home.example"})
+	}
+	for i, server := range dns.Servers {
+		switch {
+		case !server.IsValid():
+		case server.IsUnspecified() || server.IsMulticast():
+			c.report(at.Key("servers").Index(i), fault{What: "is no address of a server", Got: server.String(), Do: "correct it"})
+		case slices.Index(dns.Servers, server) < i:
+			c.report(at.Key("servers").Index(i), fault{What: "is given twice", Got: server.String(), Do: "remove one of the two"})
+		}
 	}
 }
 

@@ -37,6 +37,16 @@ type Host struct {
 	Name string `yaml:"name" required:"true"`
 	// Network is what its network has. Interfaces that are not named stay as they are.
 	Network Network `yaml:"network"`
+	// DNS is where the host resolves names. Default: it stays as it is. It is set in place, and stays when the stack is destroyed.
+	DNS *DNS `yaml:"dns"`
+}
+
+// DNS is where a host resolves names (/etc/resolv.conf).
+type DNS struct {
+	// SearchDomain is appended to names without a dot. Required. A change is applied in place.
+	SearchDomain string `yaml:"searchDomain" required:"true"`
+	// Servers are the addresses of the servers, the first one first. Required. A change is applied in place.
+	Servers []netip.Addr `yaml:"servers" required:"true" min:"1" max:"3"`
 }
 
 // Network is what a host's network has. All changes of a host are staged, shown as the host's own diff, and applied with one reload. A change

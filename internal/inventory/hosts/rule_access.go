@@ -52,6 +52,20 @@ func (c *checker) user(user User, at *strictyaml.Path, taken map[string]*stricty
 		c.notBefore(user.Groups, i, at.Key("groups"))
 	}
 	c.permissions(user.Permissions, at.Key("permissions"))
+	tokens := map[string]*strictyaml.Path{}
+	for i, token := range user.Tokens {
+		c.token(token, at.Key("tokens").Index(i), tokens)
+	}
+}
+
+func (c *checker) token(token Token, at *strictyaml.Path, taken map[string]*strictyaml.Path) {
+	c.name(limits.Token, token.Name, at.Key("name"))
+	c.unique(taken, token.Name, at.Key("name"))
+	c.oneLine(token.Comment, at.Key("comment"))
+	c.permissions(token.Permissions, at.Key("permissions"))
+	if !token.Separated && len(token.Permissions) > 0 {
+		c.report(at.Key("permissions"), fault{What: "has no effect", Rule: "a token that is not separated has the permissions of its user", Do: "remove it, or write separated: true"})
+	}
 }
 
 func (c *checker) permissions(permissions []Permission, at *strictyaml.Path) {

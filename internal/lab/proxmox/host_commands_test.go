@@ -38,6 +38,7 @@ var hostCommands = []hostCommand{
 	{"pvesm free", []string{"volume"}, http.MethodDelete, "/nodes/{node}/storage/{storage}/content/{volume}"},
 	{"pveum pool add", []string{"poolid"}, http.MethodPost, "/pools"},
 	{"pveum pool delete", []string{"poolid"}, http.MethodDelete, "/pools/{poolid}"},
+	{"pveum role list", nil, http.MethodGet, "/access/roles"},
 	{"pveum role add", []string{"roleid"}, http.MethodPost, "/access/roles"},
 	{"pveum role modify", []string{"roleid"}, http.MethodPut, "/access/roles/{roleid}"},
 	{"pveum user add", []string{"userid"}, http.MethodPost, "/access/users"},

@@ -60,15 +60,18 @@ var remedies = []remedy{
 		"pveum role %s %s --privs \"%s\"", "pveum user add ", "pveum acl modify / --users ", "pveum user token add %s %s --privsep 0",
 		"pveum user token add",
 	}, works: makeTheToken},
-	{texts: []string{"pveum user token remove"}, works: removeTheToken},
-	{texts: []string{"pveum role modify %s --append 1 --privs \"%s\"", "pveum acl modify / --tokens '%s' --roles %s"}, works: repairTheToken},
-	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvesm status"}, works: look},
+	{texts: []string{"pveum user token remove", "pveum user token remove %s %s"}, works: removeTheToken},
+	{texts: []string{
+		"pveum role modify %s --append 1 --privs \"%s\"", "pveum role modify ROLE --append 1 --privs \"%s\"", "pveum acl modify / --tokens '%s' --roles %s",
+	}, works: repairTheToken},
+	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvesm status", "pveum role list"}, works: look},
 	{texts: []string{"pvesm set %s --content %s,%s", "pvesm set"}, works: letAStorageTakeMore},
 	{texts: []string{"pvesm remove %[1]s"}, works: removeAStorage},
 
 	{texts: []string{"qm set"}, elsewhere: "it stands for any setting that only root may set, which no token can"},
 	{texts: []string{"pvesm scan nfs %s"}, elsewhere: "it asks a server on the network, and the lab has none"},
 	{texts: []string{"pvecm status", "pvecm expected"}, elsewhere: "the lab's hosts always have a quorum"},
+	{texts: []string{"pveum passwd USER"}, elsewhere: "it asks for the password on its terminal"},
 	{texts: []string{"pvenode acme"}, elsewhere: "the lab gets no certificates from others"},
 }
 
@@ -528,7 +531,7 @@ func look(t *testing.T) {
 	var upid string
 	l.ok(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=tank:1"), &upid)
 	l.wait(upid)
-	for _, command := range []string{"pvesh get /nodes/vmhost/tasks --source active", "pvenode task status " + upid, "pvesm status"} {
+	for _, command := range []string{"pvesh get /nodes/vmhost/tasks --source active", "pvenode task status " + upid, "pvesm status", "pveum role list"} {
 		require.Empty(t, l.asRoot(node, command))
 	}
 }

@@ -68,6 +68,35 @@ func (g Grant) String() string {
 	return words
 }
 
+// Token is an API token that a stack makes.
+type Token struct {
+	// ID is USER@REALM!NAME.
+	ID string `json:"id"`
+	// Owner is the name of the stack's resources. It is in the comment of the token.
+	Owner   string `json:"owner"`
+	Comment string `json:"comment,omitempty"`
+	// Expires is when the token ends, in seconds since 1970 UTC; 0 for never.
+	Expires int64 `json:"expires,omitempty"`
+	// Separated is whether it has the privileges of its own permissions alone, and not those of its user.
+	Separated bool `json:"separated,omitempty"`
+	// Grants are all its permissions.
+	Grants []Grant `json:"grants,omitempty"`
+}
+
+// Mark is the end of the comment of a token that the stack has made.
+func (t Token) Mark() string { return "(em-infra " + t.Owner + ")" }
+
+// FullComment is the comment with the mark.
+func (t Token) FullComment() string { return strings.TrimSpace(t.Comment + " " + t.Mark()) }
+
+// ParseToken reads from the form of [Token.Text].
+func ParseToken(text string) (t Token, err error) {
+	return t, json.Unmarshal([]byte(text), &t)
+}
+
+// Text returns the token as JSON, without its secret.
+func (t Token) Text() string { return text(t) }
+
 // ParseAccess reads from the form of [Access.Text].
 func ParseAccess(text string) (a Access, err error) {
 	return a, json.Unmarshal([]byte(text), &a)
@@ -75,6 +104,24 @@ func ParseAccess(text string) (a Access, err error) {
 
 // Text returns the wanted access as JSON.
 func (a Access) Text() string { return text(a) }
+
+// made is what the Command of the access control prints, and what the next run of it reads.
+type made struct {
+	Made []string `json:"made"`
+}
+
+// MadeText returns the names of what a stack has made, as JSON in one line.
+func MadeText(names []string) string { return text(made{names}) }
+
+// ParseMade reads names from the form of [MadeText]; an empty text has none.
+func ParseMade(text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var before made
+	err := json.Unmarshal([]byte(text), &before)
+	return before.Made, err
+}
 
 // IsEmpty reports whether nothing is wanted.
 func (a Access) IsEmpty() bool { return len(a.Roles)+len(a.Groups)+len(a.Users)+len(a.Grants) == 0 }

@@ -19,6 +19,8 @@ var (
 		"USER@REALM, at most 64 characters, and not root@pam",
 		regexp.MustCompile(`^[^\s:/!@]{1,60}@[A-Za-z][A-Za-z0-9._-]+$`), regexp.MustCompile(`^(root@pam|.{65,})$`),
 	}
+	// Token is the name of a token of a user (token_subid_regex).
+	Token = Name{"a token's name: a letter, then letters, digits, -, _ and .", regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]+$`), nil}
 	// Privilege is a privilege (create_priv).
 	Privilege = Name{"a privilege such as VM.Audit", regexp.MustCompile(`^[A-Z][A-Za-z]*(\.[A-Z][A-Za-z]*)+$`), nil}
 	// AccessPath is a path of the access control list (check_path).

@@ -19,8 +19,10 @@ type HostsSubject struct {
 	Networks []hostspec.Network
 	// Storages are what the inventory wants of the storages.
 	Storages []hostspec.Storage
-	// Access is what the inventory wants of the access control.
-	Access hostspec.Access
+	// Access is the change of the access control that the inventory asks for.
+	Access pve.AccessRun
+	// Tokens are the changes of tokens.
+	Tokens []pve.HostTokenRun
 	// Allowed are interfaces that may be changed although the API is reached by them, as HOST/INTERFACE.
 	Allowed []string
 	// Host is the connection to Proxmox VE.
@@ -43,6 +45,7 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 		s.storages(bounded, subject)
 		s.mappedDevices(bounded, reader, subject.Inventory)
 		s.access(bounded, subject)
+		s.tokens(bounded, subject)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -79,10 +82,10 @@ func (s *collector) storages(ctx context.Context, subject HostsSubject) {
 
 // access checks that the access control can be changed as the inventory wants it, without a privilege less for the token.
 func (s *collector) access(ctx context.Context, subject HostsSubject) {
-	if subject.Access.IsEmpty() {
+	if subject.Access.Wanted.IsEmpty() && len(subject.Access.Made) == 0 {
 		return
 	}
-	changes, err := pve.AccessRun{Connection: subject.Host, Wanted: subject.Access}.Foresee(ctx)
+	changes, err := subject.Access.Foresee(ctx)
 	switch {
 	case err != nil:
 		s.fail("access", "", "%v", err)
@@ -90,6 +93,21 @@ func (s *collector) access(ctx context.Context, subject HostsSubject) {
 		s.ok("access", "roles, groups, users and permissions are as the inventory wants them")
 	default:
 		s.ok("access", "roles, groups, users and permissions can be changed: %s", strings.Join(changes, "; "))
+	}
+}
+
+// tokens checks that each token can be made or changed.
+func (s *collector) tokens(ctx context.Context, subject HostsSubject) {
+	for _, run := range subject.Tokens {
+		changes, err := run.Foresee(ctx)
+		switch {
+		case err != nil:
+			s.fail("token", "", "%v", err)
+		case len(changes) == 0:
+			s.ok("token", "the token %s is as the inventory wants it", run.Wanted.ID)
+		default:
+			s.ok("token", "%s", strings.Join(changes, "; "))
+		}
 	}
 }
 

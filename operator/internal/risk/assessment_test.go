@@ -391,6 +391,25 @@ func rows() []row {
 			" DELETE   access  roles, groups, users and permissions\n          what this stack has made is deleted, and what was there before it stays\n", "",
 		},
 		{
+			"a token", "made",
+			[]event{{op: apitype.OpCreate, kind: token.Command, name: "site-token-backup", new: map[string]any{
+				"delete": "em-infra host token release", "environment": map[string]any{"EM_INFRA_HOST_TOKEN": `{"id":"backup@pve!nightly"}`},
+			}}},
+			" CREATE   token backup@pve!nightly  an API token\n          its secret is in the output proxmoxTokens\n", "",
+		},
+		{
+			"a token", "changed",
+			[]event{{op: apitype.OpUpdate, kind: token.Command, name: "site-token-backup", new: map[string]any{
+				"delete": "em-infra host token release", "environment": map[string]any{"EM_INFRA_HOST_TOKEN": `{"id":"backup@pve!nightly"}`},
+			}}},
+			" CHANGE   token backup@pve!nightly  an API token\n          its secret stays\n", "",
+		},
+		{
+			"a token", "deleted",
+			[]event{{op: apitype.OpDelete, kind: token.Command, name: "site-token-backup", old: map[string]any{"delete": "em-infra host token release"}}},
+			" DELETE   site-token-backup  an API token\n          programs that use it are refused from then on\n", "",
+		},
+		{
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1")},
 			}),

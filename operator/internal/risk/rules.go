@@ -56,6 +56,7 @@ var rules = []rule{
 	{"the network of a host", hostNetwork, hostNetworkChanged},
 	{"the definition of a storage", hostStorage, hostStorageChanged},
 	{"the access control", hostAccess, hostAccessChanged},
+	{"a token", hostToken, hostTokenChanged},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},
 	{"anything else", func(plan.Step, topology) bool { return true }, otherChanged},

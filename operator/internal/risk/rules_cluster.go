@@ -21,6 +21,7 @@ var labels = map[tokens.Type]string{
 	token.Schematic:      "image schematic",
 	token.PCIMapping:     "PCI mapping",
 	token.Pool:           "resource pool",
+	token.DNS:            "DNS",
 }
 
 func labelOf(s plan.Step) string {

@@ -55,6 +55,30 @@ func hostStorageChanged(s plan.Step, _ topology) *Finding {
 	return f
 }
 
+// hostToken matches the Command that makes a token.
+func hostToken(s plan.Step, _ topology) bool {
+	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host token release")
+}
+
+// hostTokenChanged names the token and what happens to the programs that use it.
+func hostTokenChanged(s plan.Step, _ topology) *Finding {
+	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{"an API token"}, rank: rankRest}
+	environment, _ := s.Present()["environment"].(map[string]any)
+	text, _ := environment["EM_INFRA_HOST_TOKEN"].(string)
+	if wanted, err := hostspec.ParseToken(text); err == nil {
+		f.Subject = "token " + wanted.ID
+	}
+	switch s.Op {
+	case apitype.OpCreate:
+		f.Means = []string{"its secret is in the output proxmoxTokens"}
+	case apitype.OpDelete, apitype.OpReplace:
+		f.Means = []string{"programs that use it are refused from then on"}
+	default:
+		f.Means = []string{"its secret stays"}
+	}
+	return f
+}
+
 // hostAccess matches the Command that makes the access control.
 func hostAccess(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host access release")

@@ -34,6 +34,7 @@ type Service struct {
 
 	mu        sync.Mutex
 	timezones map[string]string
+	resolvers map[string]resolver // of hosts whose resolver was changed
 	// booted is the boot time of the hosts, shown the certificate of the first one.
 	booted time.Time
 	shown  []byte
@@ -41,7 +42,7 @@ type Service struct {
 
 // New returns the nodes of a cluster that boots now.
 func New(env *host.Environment, permissions Permissions, vms VMs) *Service {
-	return &Service{env: env, permissions: permissions, vms: vms, timezones: map[string]string{}, booted: env.Now()}
+	return &Service{env: env, permissions: permissions, vms: vms, timezones: map[string]string{}, resolvers: map[string]resolver{}, booted: env.Now()}
 }
 
 // Boot sets the boot time of the hosts to now.
@@ -62,19 +63,20 @@ func (s *Service) uptime() int64 {
 
 // kept is the persistent state.
 type kept struct {
-	Timezones map[string]string `json:"timezones"`
+	Timezones map[string]string   `json:"timezones"`
+	Resolvers map[string]resolver `json:"resolvers,omitempty"`
 }
 
 // Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
-	return kept{Timezones: s.timezones}, s.mu.Unlock
+	return kept{Timezones: s.timezones, Resolvers: s.resolvers}, s.mu.Unlock
 }
 
 // Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
-	restored := kept{Timezones: map[string]string{}}
+	restored := kept{Timezones: map[string]string{}, Resolvers: map[string]resolver{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.timezones = restored.Timezones
+	s.timezones, s.resolvers = restored.Timezones, restored.Resolvers
 
 	return nil
 }
@@ -215,6 +217,8 @@ func (s *Service) Methods() []api.Method {
 		api.Get("/nodes/{node}/status", s.getNodeStatus),
 		api.Get("/nodes/{node}/time", s.getTime),
 		api.Put("/nodes/{node}/time", s.setTime),
+		api.Get("/nodes/{node}/dns", s.getDNS),
+		api.Put("/nodes/{node}/dns", s.setDNS),
 		api.Get("/nodes/{node}/hardware/pci", s.listPCI),
 		api.Get("/nodes/{node}/hardware/usb", s.listUSB),
 	}

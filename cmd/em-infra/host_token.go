@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
+
+// hostTokenVariable passes the wanted token, without its secret, to the operations that the program's Commands call.
+const hostTokenVariable = "EM_INFRA_HOST_TOKEN"
+
+func newHostTokenCommand() *cobra.Command {
+	token := &cobra.Command{Use: "token", Short: "Operations on an API token for another program"}
+	token.AddCommand(
+		newHostTokenOperation("apply", "Make or change a token, and print USER@REALM!NAME=SECRET", func(command *cobra.Command, run pve.HostTokenRun) error {
+			made, err := run.Apply(command.Context())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(command.OutOrStdout(), made) // the Command keeps it as a secret, and does not log it
+			return nil
+		}),
+		newHostTokenOperation("release", "Delete a token that the stack has made", func(command *cobra.Command, run pve.HostTokenRun) error {
+			return run.Release(command.Context())
+		}),
+	)
+	refuseUnknown(token)
+	return token
+}
+
+func newHostTokenOperation(name, short string, operate func(*cobra.Command, pve.HostTokenRun) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   name,
+		Short: short,
+		Long: fmt.Sprintf("%s. The environment has its arguments: %s the wanted token, %s the one that this stack has made, and %s, %s and %s how Proxmox VE is reached.",
+			short, hostTokenVariable, formerOutput, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
+		Example: "  em-infra host token " + name,
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			run, err := hostTokenRun()
+			if err != nil {
+				return refused(err)
+			}
+			return operate(command, run)
+		},
+	}
+}
+
+// hostTokenRun returns the operation that the environment describes.
+func hostTokenRun() (run pve.HostTokenRun, err error) {
+	if run.Connection, err = connectionFromEnvironment(); err != nil {
+		return run, err
+	}
+	text := os.Getenv(hostTokenVariable)
+	if text == "" {
+		return run, errors.New(hostTokenVariable + " is empty: put the wanted token there")
+	}
+	if run.Wanted, err = hostspec.ParseToken(text); err != nil {
+		return run, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", hostTokenVariable, err)
+	}
+	run.Former = strings.TrimSpace(os.Getenv(formerOutput))
+	return run, nil
+}
