@@ -40,7 +40,7 @@ func TestE2EKilledDuringTheClone(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-killed-early")
 
-	r.killDuringClone("pulumi", "em-infra")
+	r.killDuringClone("pulumi", "sh")
 	require.NotEmpty(t, r.pending(), "the state holds a pending create")
 	require.Regexp(t, "[0-9]+ of its plugins still worked: they are ended", r.mustRun(0, "state", "unlock", "--lab"))
 	r.cloneEnds()

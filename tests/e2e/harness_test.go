@@ -187,7 +187,7 @@ func (r *rehearsal) begin(args ...string) (*exec.Cmd, *bytes.Buffer) {
 // engine's plugins.
 func (r *rehearsal) startToKill(args ...string) (kill func()) {
 	r.t.Helper()
-	return r.startWith([]string{"pulumi", "em-infra"}, args...)
+	return r.startWith([]string{"pulumi", "em-infra", "sh"}, args...)
 }
 
 // startWith begins a command that the test will kill, together with those of its children that run programs of these names.

@@ -61,7 +61,7 @@ func TestE2EF19KilledDuringACloneForAnotherHost(t *testing.T) {
 	r.shareTemplate()
 	r.writeInventory("nodes.yaml", onHosts("vmhost2", "vmhost2"))
 
-	r.killDuringClone("pulumi", "em-infra")
+	r.killDuringClone("pulumi", "sh")
 	r.killPlugins()
 	r.cloneEnds()
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "ended half way: what was left of it is deleted, it never ran")

@@ -66,7 +66,7 @@ func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
 	t.Parallel()
 	extended(t)
 	r := newRehearsal(t, "e2e-state-pending")
-	r.killDuringClone("pulumi", "em-infra")
+	r.killDuringClone("pulumi", "sh")
 	require.NotEmpty(t, r.pending())
 	r.mustRun(0, "state", "unlock", "--lab")
 	r.cloneEnds()

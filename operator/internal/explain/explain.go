@@ -55,7 +55,7 @@ func (e Explanation) advise(do, safe string) Explanation {
 type row struct {
 	name, speaker, failure, source string
 	// pattern matches the error; its named groups replace the names in braces in the texts below.
-	pattern           *regexp.Regexp
+	pattern           func() *regexp.Regexp
 	meaning, do, safe string
 }
 
@@ -93,7 +93,7 @@ var heading = regexp.MustCompile(`^ {2}[a-zA-Z][\w-]*:[\w./-]*:[\w./-]+ \(([^)]+
 
 func explainLine(line string) (Explanation, bool) {
 	for _, r := range table {
-		if match := r.pattern.FindStringSubmatch(line); match != nil {
+		if match := r.pattern().FindStringSubmatch(line); match != nil {
 			return r.explain(match), true
 		}
 	}
@@ -102,7 +102,7 @@ func explainLine(line string) (Explanation, bool) {
 
 func (r row) explain(match []string) Explanation {
 	var pairs []string
-	for i, name := range r.pattern.SubexpNames() {
+	for i, name := range r.pattern().SubexpNames() {
 		if name != "" {
 			pairs = append(pairs, "{"+name+"}", match[i])
 		}

@@ -16,7 +16,7 @@ func Matching(raw string) []string {
 	var names []string
 	for _, r := range table {
 		for line := range strings.Lines(raw) {
-			if r.pattern.MatchString(line) {
+			if r.pattern().MatchString(line) {
 				names = append(names, r.name)
 				break
 			}

@@ -75,7 +75,7 @@ var vocabulary = newLexicon()
 func newLexicon() lexicon {
 	l := lexicon{frequency: map[string]int{}}
 	for _, r := range table {
-		words := wordsOf(literalsOf(r.pattern))
+		words := wordsOf(literalsOf(r.pattern()))
 		l.rows = append(l.rows, words)
 		for _, word := range words {
 			l.frequency[word]++

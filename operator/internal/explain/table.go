@@ -3,6 +3,7 @@ package explain
 import (
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // table contains the known errors, specific ones before general ones.
@@ -46,4 +47,7 @@ const (
 	notTouched = "yes: nothing was changed"
 )
 
-func saying(pattern string) *regexp.Regexp { return regexp.MustCompile(pattern) }
+// saying returns a pattern that is compiled when it is first used: all of them take 30 ms, and every command of em-infra would pay that.
+func saying(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
