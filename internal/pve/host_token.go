@@ -75,13 +75,9 @@ func (r HostTokenRun) Release(ctx context.Context) error {
 	if r.Former == "" {
 		return nil
 	}
-	tokens, err := NewTokens(r.Connection)
-	if err != nil {
-		return err
-	}
-	_, found, err := tokens.Find(ctx, r.Wanted.ID)
-	if err != nil || !found {
-		return explainedToken(r.Wanted.ID, err)
+	tokens, plan, err := r.look(ctx)
+	if err != nil || plan.create {
+		return err // it is gone
 	}
 	if err := r.checkOwn([]string{"it is deleted"}); err != nil {
 		return err
@@ -118,13 +114,18 @@ func (r HostTokenRun) look(ctx context.Context) (Tokens, tokenPlan, error) {
 	if err != nil {
 		return Tokens{}, tokenPlan{}, err
 	}
-	present, found, err := tokens.Find(ctx, r.Wanted.ID)
-	if err != nil && !strings.Contains(err.Error(), "no such user") { // the user is made by the same run
-		return Tokens{}, tokenPlan{}, explainedToken(r.Wanted.ID, err)
-	}
 	access, err := readAccess(ctx, Reader(tokens))
 	if err != nil {
 		return Tokens{}, tokenPlan{}, err
+	}
+	user, _ := hostspec.TokenOf(r.Wanted.ID)
+	if _, exists := access.user(user); !exists { // the same run makes it; Proxmox VE refuses questions about users that do not exist
+		plan, err := r.plan(TokenSettings{}, false, access.grants)
+		return tokens, plan, err
+	}
+	present, found, err := tokens.Find(ctx, r.Wanted.ID)
+	if err != nil {
+		return Tokens{}, tokenPlan{}, explainedToken(r.Wanted.ID, err)
 	}
 	plan, err := r.plan(present, found, access.grants)
 	return tokens, plan, err

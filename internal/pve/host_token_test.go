@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
@@ -78,6 +79,19 @@ func TestATokenFromItsBeginningToItsEnd(t *testing.T) {
 	remade, err := run.Apply(t.Context())
 	require.NoError(t, err, "one that was deleted by hand is made again")
 	require.NotEqual(t, run.Former, remade)
+}
+
+// TestATokenOfAUserThatTheSameRunMakes: Proxmox VE refuses a question about a user that does not exist as one without a privilege.
+func TestATokenOfAUserThatTheSameRunMakes(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, func(c *proxmox.Config) {
+		c.Tokens[0].Privileges = append(c.Tokens[0].Privileges, "User.Modify", "Permissions.Modify", "Realm.AllocateUser")
+	})
+	run := pve.HostTokenRun{Connection: e.connection, Wanted: nightlyToken(), Former: "made in another life"}
+	foreseen, err := run.Foresee(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "token backup@pve!nightly is made", foreseen[0])
+	require.NoError(t, run.Release(t.Context()), "it went with its user")
 }
 
 // TestATokenWhoseSecretIsLost: a run that was killed has made it. It is made anew; another one's is refused.

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,30 +24,12 @@ import (
 // workshop is the folder where the tool under test is built. It is removed after the tests.
 var workshop *labstack.Workshop
 
-// atOnce is how many tests run at once for each processor, unless -parallel says how many. With more of them, the control planes that only
-// wait take the time that the others need.
-const atOnce = 2
+// atOnce is how many tests run at once for each processor, unless -parallel says how many. With more of them, the labs that only wait take
+// the time that the others need.
+const atOnce = 1
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := runTests(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// runTests runs the tests in a workshop, with which their labs end.
-func runTests(m *testing.M) (code int, err error) {
-	if workshop, err = labstack.Open(); err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, lanes.remove(), workshop.Close()) }()
-	if err := labstack.RunAtOnce(atOnce); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	os.Exit(labstack.Run(m, atOnce, func(w *labstack.Workshop) { workshop = w }, lanes.remove))
 }
 
 // rehearsal is a stack of its own in this checkout, with an inventory that a test may edit.

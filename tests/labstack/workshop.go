@@ -2,14 +2,11 @@ package labstack
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -91,16 +88,4 @@ func ClaimNumber(root, name string) (number int, claim *os.File, err error) {
 			return number, file, err
 		}
 	}
-}
-
-// RunAtOnce sets -test.parallel to so many tests for each processor unless it was given. Tests of a lab mostly wait for delays of
-// the emulated host.
-func RunAtOnce(perProcessor int) error {
-	const parallel = "test.parallel"
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
-	if given {
-		return nil
-	}
-	return flag.Set(parallel, strconv.Itoa(perProcessor*runtime.GOMAXPROCS(0)))
 }

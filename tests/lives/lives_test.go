@@ -3,7 +3,6 @@
 package lives_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -28,7 +27,7 @@ var (
 )
 
 // atOnce is how many lives run at the same time for each processor, unless -parallel sets another number.
-const atOnce = 2
+const atOnce = 1
 
 var (
 	// workshop is where the tool is built. It goes with the tests.
@@ -38,25 +37,11 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := runTests(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func runTests(m *testing.M) (code int, err error) {
-	if workshop, err = labstack.Open(); err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, lanes.remove(), workshop.Close()) }()
-	if err := labstack.RunAtOnce(atOnce); err != nil {
-		return 1, err
-	}
-	defer tallied.print(time.Now())
-	return m.Run(), nil
+	started := time.Now()
+	os.Exit(labstack.Run(m, atOnce, func(w *labstack.Workshop) { workshop = w }, func() error {
+		tallied.print(started)
+		return lanes.remove()
+	}))
 }
 
 // TestLives draws lives and runs them: go test ./tests/lives -seed 1 -lives 300 -moves 8.
