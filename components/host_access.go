@@ -3,6 +3,7 @@ package components
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pulumi/pulumi-command/sdk/go/command/local"
@@ -114,35 +115,54 @@ func grantsOf(kind hostspec.Holder, holder string, permissions []HostPermission)
 
 func (a HostAccess) validate(at string) error {
 	var problems []error
-	check := func(form limits.Name, name, field string) {
-		problems = append(problems, require(name != "", at+field, "it is missing: give it"), requireName(form, name, at+field))
-	}
-	permissions := func(all []HostPermission, field string) {
-		for i, p := range all {
-			check(limits.AccessPath, p.Path, fmt.Sprintf("%s.Permissions[%d].Path", field, i))
-			check(limits.Role, p.Role, fmt.Sprintf("%s.Permissions[%d].Role", field, i))
-		}
-	}
+	var roles, groups, users []string
 	for i, role := range a.Roles {
-		field := fmt.Sprintf(".Roles[%d]", i)
-		check(limits.OwnRole, role.Name, field+".Name")
-		problems = append(problems, require(len(role.Privileges) > 0, at+field+".Privileges", "name one privilege at least"))
-		for p, privilege := range role.Privileges {
-			check(limits.Privilege, privilege, fmt.Sprintf("%s.Privileges[%d]", field, p))
-		}
+		problems = append(problems, role.validate(fmt.Sprintf("%s.Roles[%d]", at, i), slices.Contains(roles, role.Name)))
+		roles = append(roles, role.Name)
 	}
 	for i, group := range a.Groups {
-		field := fmt.Sprintf(".Groups[%d]", i)
-		check(limits.Group, group.Name, field+".Name")
-		permissions(group.Permissions, field)
+		at := fmt.Sprintf("%s.Groups[%d]", at, i)
+		problems = append(problems, requireNew(limits.Group, group.Name, slices.Contains(groups, group.Name), at+".Name"), validatePermissions(group.Permissions, at))
+		groups = append(groups, group.Name)
 	}
 	for i, user := range a.Users {
-		field := fmt.Sprintf(".Users[%d]", i)
-		check(limits.User, user.ID, field+".ID")
-		permissions(user.Permissions, field)
+		at := fmt.Sprintf("%s.Users[%d]", at, i)
+		problems = append(problems, requireNew(limits.User, user.ID, slices.Contains(users, user.ID), at+".ID"), validatePermissions(user.Permissions, at))
+		users = append(users, user.ID)
 		for g, group := range user.Groups {
-			check(limits.Group, group, fmt.Sprintf("%s.Groups[%d]", field, g))
+			problems = append(problems, requireNew(limits.Group, group, slices.Contains(user.Groups[:g], group), fmt.Sprintf("%s.Groups[%d]", at, g)))
 		}
 	}
 	return errors.Join(problems...)
+}
+
+func (r HostRole) validate(at string, isTaken bool) error {
+	problems := []error{
+		requireNew(limits.OwnRole, r.Name, isTaken, at+".Name"),
+		require(len(r.Privileges) > 0, at+".Privileges", "name one privilege at least"),
+	}
+	for i, privilege := range r.Privileges {
+		problems = append(problems, requireNew(limits.Privilege, privilege, slices.Contains(r.Privileges[:i], privilege), fmt.Sprintf("%s.Privileges[%d]", at, i)))
+	}
+	return errors.Join(problems...)
+}
+
+func validatePermissions(permissions []HostPermission, at string) error {
+	var problems []error
+	for i, p := range permissions {
+		at := fmt.Sprintf("%s.Permissions[%d]", at, i)
+		same := func(other HostPermission) bool { return other.Path == p.Path && other.Role == p.Role }
+		problems = append(problems, requireNew(limits.AccessPath, p.Path, false, at+".Path"), requireNew(limits.Role, p.Role, false, at+".Role"),
+			require(slices.IndexFunc(permissions, same) == i, at, p.Role+" on "+p.Path+" is given twice: remove one of the two"))
+	}
+	return errors.Join(problems...)
+}
+
+// requireNew refuses a text that is missing, has not the form that Proxmox VE requires, or is given twice.
+func requireNew(form limits.Name, text string, isTaken bool, at string) error {
+	return errors.Join(
+		require(text != "", at, "it is missing: give it"),
+		require(text == "" || form.Matches(text), at, fmt.Sprintf("%q is not %s: correct it", text, form.Words)),
+		require(text == "" || !isTaken, at, fmt.Sprintf("%q is given twice: remove one of the two", text)),
+	)
 }

@@ -41,7 +41,7 @@ func (d HostDNS) validate(at string) error {
 		require(len(d.Servers) > 0 && len(d.Servers) <= most, at+".Servers", fmt.Sprintf("give one to three, not %d", len(d.Servers))),
 	}
 	for i, server := range d.Servers {
-		problems = append(problems, require(server.IsValid(), fmt.Sprintf("%s.Servers[%d]", at, i), "it is no address: correct it"))
+		problems = append(problems, require(server.IsValid() && server.Zone() == "", fmt.Sprintf("%s.Servers[%d]", at, i), "it is no address without a zone: correct it"))
 	}
 	return errors.Join(problems...)
 }

@@ -2,8 +2,6 @@ package components
 
 import (
 	"errors"
-	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/pulumi/pulumi-command/sdk/go/command/local"
@@ -43,17 +41,13 @@ func newHostToken(ctx *pulumi.Context, name, owner string, token HostToken, api 
 		Delete:      pulumi.String(Tool + " host token release"),
 		Environment: environment,
 		Logging:     local.LoggingStderr,
-		Triggers:    pulumi.ToArray([]any{token.ID()}),
-	}, append(opts, pulumi.AdditionalSecretOutputs([]string{"stdout"}), pulumi.DeleteBeforeReplace(true))...)
+	}, append(opts, pulumi.AdditionalSecretOutputs([]string{"stdout"}))...)
 }
 
 // HostTokenName returns the logical name of a token.
 func HostTokenName(name string, token HostToken) string {
-	return name + "-token-" + notInNames.ReplaceAllString(token.ID(), "-")
+	return name + "-token-" + token.ID()
 }
-
-// notInNames matches what a token's ID has and a logical name should not.
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // Spec returns the token in the form that the tool reads. owner is the name of the stack's resources.
 func (t HostToken) Spec(owner string) hostspec.Token {
@@ -68,13 +62,8 @@ func (t HostToken) Spec(owner string) hostspec.Token {
 
 func (t HostToken) validate(at string) error {
 	problems := []error{
-		require(t.User != "", at+".User", "it is missing: give it"), requireName(limits.User, t.User, at+".User"),
-		require(t.Name != "", at+".Name", "it is missing: give it"), requireName(limits.Token, t.Name, at+".Name"),
+		requireNew(limits.User, t.User, false, at+".User"), requireNew(limits.Token, t.Name, false, at+".Name"),
 		require(t.Separated || len(t.Permissions) == 0, at+".Permissions", "it has those of its user: set Separated, or give them to the user"),
 	}
-	for i, p := range t.Permissions {
-		problems = append(problems, requireName(limits.AccessPath, p.Path, fmt.Sprintf("%s.Permissions[%d].Path", at, i)),
-			requireName(limits.Role, p.Role, fmt.Sprintf("%s.Permissions[%d].Role", at, i)))
-	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, validatePermissions(t.Permissions, at))...)
 }

@@ -26,6 +26,8 @@ type ProxmoxHost struct {
 	Storages []pulumi.Resource
 	// Mappings are the resource mappings, in the order of the arguments.
 	Mappings []*mapping.Pci
+	// USBMappings are the resource mappings of USB devices, in the order of the arguments.
+	USBMappings []*mapping.Usb
 	// Access makes the access control; nil without one.
 	Access pulumi.Resource
 	// Tokens are the tokens USER@REALM!NAME=SECRET by USER@REALM!NAME. They are secrets.
@@ -51,6 +53,8 @@ type ProxmoxHostArgs struct {
 	Storages []HostStorage
 	// Mappings are resource mappings of PCI devices. Default: none. A change creates, changes and deletes mappings.
 	Mappings []HostMapping
+	// USBMappings are resource mappings of USB devices. Default: none. A change creates, changes and deletes mappings.
+	USBMappings []HostUSBMapping
 	// Access is roles, groups, users and permissions. Default: none. A change is applied in place; one that would take a privilege from the token
 	// of API is refused.
 	Access HostAccess
@@ -130,6 +134,13 @@ func (h *ProxmoxHost) addMappings(ctx *pulumi.Context, name string, args *Proxmo
 		}
 		h.Mappings = append(h.Mappings, made)
 	}
+	for _, wanted := range args.USBMappings {
+		made, err := newHostUSBMapping(ctx, HostUSBMappingName(name, wanted.Name), wanted, pulumi.Parent(h), pulumi.DeleteBeforeReplace(true))
+		if err != nil {
+			return err
+		}
+		h.USBMappings = append(h.USBMappings, made)
+	}
 	return nil
 }
 
@@ -194,6 +205,11 @@ func (args *ProxmoxHostArgs) validate() error {
 		at := fmt.Sprintf("Mappings[%d]", i)
 		same := func(other HostMapping) bool { return other.Name == wanted.Name }
 		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.Mappings, same) == i, at+".Name", wanted.Name+" is given twice"))
+	}
+	for i, wanted := range args.USBMappings {
+		at := fmt.Sprintf("USBMappings[%d]", i)
+		same := func(other HostUSBMapping) bool { return other.Name == wanted.Name }
+		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.USBMappings, same) == i, at+".Name", wanted.Name+" is given twice"))
 	}
 	problems = append(problems, args.Access.validate("Access"))
 	for i, token := range args.Tokens {

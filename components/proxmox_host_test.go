@@ -75,6 +75,23 @@ func TestInputsOfAMappingAreGolden(t *testing.T) {
 	golden.Equal(t, "testdata/inputs/host-mapping.json", inputs)
 }
 
+func TestInputsOfAUSBMappingAreGolden(t *testing.T) {
+	t.Parallel()
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost", "vmhost-2"},
+			USBMappings: []components.HostUSBMapping{{Name: "zwave", Comment: "Z-Wave stick", Devices: []components.HostUSBDevice{
+				{Host: "vmhost", ID: "0658:0200"}, {Host: "vmhost-2", ID: "0658:0200", Port: "1-2.1"},
+			}}},
+		}, providers)
+		return err
+	})
+	require.NoError(t, err)
+	inputs, err := recorder.Inputs(r.Named(t, "proxmoxve:Hardware/mapping/usb:Usb", components.HostUSBMappingName("site", "zwave")))
+	require.NoError(t, err)
+	golden.Equal(t, "testdata/inputs/host-usb-mapping.json", inputs)
+}
+
 func TestInputsOfAResolverAreGolden(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
@@ -107,9 +124,10 @@ Hosts: name one host at least`)
 			{Host: "other", Interfaces: []components.HostInterface{{Name: "vmbr1", MTU: 1, Tag: 3}, {Name: "vmbr1"}}},
 			{Host: "vmhost", Interfaces: []components.HostInterface{{Name: "vmbr1.30", Device: "vmbr1", Ports: []string{"eno1"}}}}, {Host: "vmhost"},
 		},
-		Storages: []components.HostStorage{{Name: "1st", Type: "btrfs", Password: pulumi.String("made-up")}, {Name: "nas", Type: "dir", Content: []string{"iso"}}, {Name: "nas", Type: "dir", Content: []string{"iso"}}},
-		DNS:      []components.HostDNS{{Host: "other", Servers: []netip.Addr{{}}}, {Host: "vmhost", SearchDomain: "home.example"}, {Host: "vmhost", SearchDomain: "home.example"}},
-		Mappings: []components.HostMapping{{Name: "gpu"}, {Name: "gpu", Devices: []components.HostDevice{{Device: components.PCIDevice{BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b"}}}}},
+		Storages:    []components.HostStorage{{Name: "1st", Type: "btrfs", Password: pulumi.String("made-up")}, {Name: "nas", Type: "dir", Content: []string{"iso"}}, {Name: "nas", Type: "dir", Content: []string{"iso"}}},
+		USBMappings: []components.HostUSBMapping{{Name: "zwave", Devices: []components.HostUSBDevice{{ID: "658:200", Port: "2"}}}, {Name: "zwave"}},
+		DNS:         []components.HostDNS{{Host: "other", Servers: []netip.Addr{{}}}, {Host: "vmhost", SearchDomain: "home.example"}, {Host: "vmhost", SearchDomain: "home.example"}},
+		Mappings:    []components.HostMapping{{Name: "gpu"}, {Name: "gpu", Devices: []components.HostDevice{{Device: components.PCIDevice{BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b"}}}}},
 	}), `hosts "site": Networks[0].Interfaces[0].MTU: 1: choose one from 576 to 65520
 Networks[0].Interfaces[0].Device: name the device of the VLAN
 Networks[0].Interfaces[1].Name: vmbr1 is given twice
@@ -118,7 +136,7 @@ Networks[1].Interfaces[0].Tag: 0: choose one from 1 to 4094
 Networks[1].Interfaces[0].Ports: a VLAN has a Device, and no ports
 Networks[2].Host: vmhost has a network already
 DNS[0].SearchDomain: it is missing: give it
-DNS[0].Servers[0]: it is no address: correct it
+DNS[0].Servers[0]: it is no address without a zone: correct it
 DNS[0].Host: other is not among Hosts
 DNS[1].Servers: give one to three, not 0
 DNS[2].Servers: give one to three, not 0
@@ -130,7 +148,12 @@ Storages[0].Username: name the user of the password
 Storages[2].Name: nas is given twice
 Mappings[0].Devices: give one device at least
 Mappings[1].Devices[0].Host: name the host
-Mappings[1].Name: gpu is given twice`)
+Mappings[1].Name: gpu is given twice
+USBMappings[0].Devices[0].Host: name the host
+USBMappings[0].Devices[0].ID: "658:200" is not vendor:product, four hexadecimal digits each: correct it
+USBMappings[0].Devices[0].Port: "2" is not bus-port, with further ports behind dots: correct it
+USBMappings[1].Devices: give one device at least
+USBMappings[1].Name: zwave is given twice`)
 }
 
 // TestInputsOfTheAccessOfHostsAreGolden: what is wanted is one Command, and no secret, so that a preview shows it.
@@ -157,7 +180,7 @@ func TestInputsOfTheAccessOfHostsAreGolden(t *testing.T) {
 	require.NotContains(t, inputs, "made-up", "the token is a secret")
 	golden.Equal(t, "testdata/inputs/host-access.json", inputs)
 
-	token := r.Named(t, tokenCommand, "site-token-backup-pve-nightly")
+	token := r.Named(t, tokenCommand, "site-token-backup@pve!nightly")
 	inputs, err = recorder.Inputs(token)
 	require.NoError(t, err)
 	golden.Equal(t, "testdata/inputs/host-token.json", inputs)
@@ -172,22 +195,24 @@ func TestAccessIsRefusedAllAtOnce(t *testing.T) {
 		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
 			API: apiFixture(), Hosts: []string{"vmhost"},
 			Access: components.HostAccess{
-				Roles:  []components.HostRole{{Name: "PVEBackup"}, {Name: "Backup", Privileges: []string{"audit"}}},
+				Roles:  []components.HostRole{{Name: "PVEBackup"}, {Name: "Backup", Privileges: []string{"audit", "VM.Audit", "VM.Audit"}}},
 				Groups: []components.HostGroup{{Permissions: permission}},
 				Users:  []components.HostUser{{ID: "root@pam", Groups: []string{"the admins"}}},
 			},
-			Tokens: []components.HostToken{{User: "backup@pve", Permissions: []components.HostPermission{{Path: "/", Role: "Backup"}}}},
+			Tokens: []components.HostToken{{User: "backup@pve", Permissions: []components.HostPermission{{Path: "/", Role: "Backup"}, {Path: "/", Role: "Backup", Here: true}}}},
 		}, providers)
 		return err
 	})
-	require.EqualError(t, err, `hosts "site": Access.Roles[0].Name: "PVEBackup" is not valid in Proxmox VE (a role's ID: letters, digits, -, _ and ., not beginning with PVE, and none of Administrator, NoAccess): choose another name
+	require.EqualError(t, err, `hosts "site": Access.Roles[0].Name: "PVEBackup" is not a role's ID: letters, digits, -, _ and ., not beginning with PVE, and none of Administrator, NoAccess: correct it
 Access.Roles[0].Privileges: name one privilege at least
-Access.Roles[1].Privileges[0]: "audit" is not valid in Proxmox VE (a privilege such as VM.Audit): choose another name
+Access.Roles[1].Privileges[0]: "audit" is not a privilege such as VM.Audit: correct it
+Access.Roles[1].Privileges[2]: "VM.Audit" is given twice: remove one of the two
 Access.Groups[0].Name: it is missing: give it
-Access.Groups[0].Permissions[0].Path: "vms" is not valid in Proxmox VE (a path such as /, /nodes/HOST, /vms/VMID, /storage/STORAGE, /pool/POOL, /mapping/pci/MAPPING, /sdn/zones/localnetwork/BRIDGE, /access/groups/GROUP): choose another name
+Access.Groups[0].Permissions[0].Path: "vms" is not a path such as /, /nodes/HOST, /vms/VMID, /storage/STORAGE, /pool/POOL, /mapping/pci/MAPPING, /sdn/zones/localnetwork/BRIDGE, /access/groups/GROUP: correct it
 Access.Groups[0].Permissions[0].Role: it is missing: give it
-Access.Users[0].ID: "root@pam" is not valid in Proxmox VE (USER@REALM, at most 64 characters, and not root@pam): choose another name
-Access.Users[0].Groups[0]: "the admins" is not valid in Proxmox VE (a group's ID: letters, digits, -, _ and .): choose another name
+Access.Users[0].ID: "root@pam" is not USER@REALM, at most 64 characters, and not root@pam: correct it
+Access.Users[0].Groups[0]: "the admins" is not a group's ID: letters, digits, -, _ and .: correct it
 Tokens[0].Name: it is missing: give it
-Tokens[0].Permissions: it has those of its user: set Separated, or give them to the user`)
+Tokens[0].Permissions: it has those of its user: set Separated, or give them to the user
+Tokens[0].Permissions[1]: Backup on / is given twice: remove one of the two`)
 }

@@ -31,11 +31,7 @@ func (h hostsLayer) examine(ctx context.Context, host pve.Connection, allowed []
 	var tokens []pve.HostTokenRun
 	wanted, names := stacks.HostTokens(h.Inventory)
 	for i, token := range wanted {
-		run := pve.HostTokenRun{Connection: host, Wanted: token}
-		if commands[names[i]] != nil {
-			run.Former = token.ID // its secret is sealed in the state, and is not asked for
-		}
-		tokens = append(tokens, run)
+		tokens = append(tokens, pve.HostTokenRun{Connection: host, Wanted: token, Former: printedBy(commands[names[i]])})
 	}
 	return preflight.Hosts(ctx, preflight.HostsSubject{
 		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory),
@@ -52,23 +48,28 @@ func commandsByName(deployment apitype.DeploymentV3) map[string]*apitype.Resourc
 	return commands
 }
 
-// accessMadeBy returns what the Command of the access control has made, as it has printed it; nothing without a Command.
+// accessMadeBy returns what the Command of the access control has made; nothing without a Command.
 func accessMadeBy(command *apitype.ResourceV3) []string {
-	if command == nil {
-		return nil
-	}
-	printed, _, err := propertymap.PlainText(command.Outputs, "stdout")
+	made, err := hostspec.ParseMade(printedBy(command))
 	if err != nil {
-		return nil // the run itself reports it, before it calls the host
-	}
-	made, err := hostspec.ParseMade(printed)
-	if err != nil {
-		return nil // as above
+		return nil // the Command itself reports it, before it calls the host
 	}
 	return made
 }
 
-// findByHand implements [layer]: pools, networks, storages and the access control are made by Commands, which no refresh reads.
+// printedBy returns what a Command has printed, with its secrets; nothing without a Command.
+func printedBy(command *apitype.ResourceV3) string {
+	if command == nil {
+		return ""
+	}
+	printed, _, err := propertymap.PlainText(command.Outputs, "stdout")
+	if err != nil {
+		return "" // as for a Command that the state does not have: it is compared with the host without its output
+	}
+	return printed
+}
+
+// findByHand implements [layer]: pools, networks, storages, the access control and tokens are made by Commands, which no refresh reads.
 func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand {
 	var seen outOfBand
 	for _, pool := range h.File.Pools {
@@ -99,11 +100,12 @@ func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deploym
 			differences: pve.AccessRun{Connection: host, Wanted: wanted}.Differences,
 		})
 	}
+	commands := commandsByName(deployment)
 	wanted, names := stacks.HostTokens(h.Inventory)
 	for i, token := range wanted {
 		ask(madeByCommand{
 			name: names[i], subject: "token " + token.ID, property: "settings and permissions",
-			differences: pve.HostTokenRun{Connection: host, Wanted: token}.Differences,
+			differences: pve.HostTokenRun{Connection: host, Wanted: token, Former: printedBy(commands[names[i]])}.Differences,
 		})
 	}
 	return seen

@@ -65,7 +65,7 @@ func proxmoxHostArgs(inv *hosts.Inventory, s settings) *components.ProxmoxHostAr
 		args.Pools = append(args.Pools, pool.Name)
 	}
 	args.Storages, args.Mappings, args.Access = hostStorages(inv), hostMappings(inv), hostAccess(inv.File.Access)
-	args.Tokens = hostTokens(inv)
+	args.Tokens, args.USBMappings = hostTokens(inv), hostUSBMappings(inv)
 	for _, host := range inv.File.Hosts {
 		if interfaces := hostInterfaces(host.Network); len(interfaces) > 0 {
 			args.Networks = append(args.Networks, components.HostNetwork{Host: host.Name, Interfaces: interfaces})
@@ -85,6 +85,18 @@ func hostMappings(inv *hosts.Inventory) []components.HostMapping {
 			one.Devices = append(one.Devices, components.HostDevice{Host: d.Host, Device: components.PCIDevice{
 				BDF: string(d.BDF), DeviceID: string(d.DeviceID), SubsystemID: string(d.SubsystemID), IOMMUGroup: d.IOMMUGroup,
 			}})
+		}
+		mappings = append(mappings, one)
+	}
+	return mappings
+}
+
+func hostUSBMappings(inv *hosts.Inventory) []components.HostUSBMapping {
+	var mappings []components.HostUSBMapping
+	for _, m := range inv.File.USBMappings {
+		one := components.HostUSBMapping{Name: m.Name, Comment: m.Comment}
+		for _, d := range m.Devices {
+			one.Devices = append(one.Devices, components.HostUSBDevice(d))
 		}
 		mappings = append(mappings, one)
 	}

@@ -14,9 +14,9 @@ func newExampleCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "example [FOLDER]",
 		Short: "Write a project with sample stacks, to look at them or to rehearse them",
-		Long: `Write a project into a folder, by default the current one: Pulumi.yaml, inventories and configurations of the sample stacks k3s-dev
-and k8s-prod, the schemas that editors check an inventory with, and what git ignores. A file that exists is never changed. For a host of
-your own, em-infra init writes a project with an inventory that fits it.`,
+		Long: `Write a project into a folder, by default the current one: Pulumi.yaml, inventories and configurations of the sample stacks, two of
+clusters, one of hosts and one of systems, the schemas that editors check an inventory with, and what git ignores. A file
+that exists is never changed. For a host of your own, em-infra init writes a project with an inventory that fits it.`,
 		Example: "  em-infra example cluster",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

@@ -18,7 +18,7 @@ func TestAnEmptyFolder(t *testing.T) {
 	again := em(t.Context(), "example", "cluster")
 	require.Equal(t, exitRefused, again.code)
 	require.True(t, strings.HasPrefix(again.err, "cluster/.gitignore, cluster/.state/.gitkeep, cluster/Pulumi.k3s-dev.yaml, "), again.err)
-	require.True(t, strings.HasSuffix(again.err, "cluster/stacks/k8s-prod/nodes.yaml exist, and are not overwritten: name an empty folder, as in `em-infra example cluster`\n"), again.err)
+	require.True(t, strings.HasSuffix(again.err, "cluster/stacks/site-systems/systems.yaml exist, and are not overwritten: name an empty folder, as in `em-infra example cluster`\n"), again.err)
 
 	t.Chdir("cluster")
 	require.DirExists(t, ".state")

@@ -70,6 +70,9 @@ func (r AccessRun) plan(ctx context.Context, wanted hostspec.Access) (*proxmox.C
 	if err != nil {
 		return nil, accessPlan{}, err
 	}
+	if err := plan.checkNames(wanted); err != nil {
+		return nil, accessPlan{}, err
+	}
 	return client, plan, r.checkLockOut(plan)
 }
 
@@ -85,7 +88,8 @@ func (r AccessRun) unchecked(ctx context.Context, wanted hostspec.Access) (*prox
 	return client, planAccess(present, wanted, r.Made), nil
 }
 
-// checkLockOut refuses a plan after which the token of the connection, or its user, could do less than before.
+// checkLockOut refuses a plan by which the token of the connection could do less than before, after any of its calls: a call that is refused
+// then would leave it so.
 func (r AccessRun) checkLockOut(plan accessPlan) error {
 	now := time.Now
 	if r.Now != nil {
@@ -93,7 +97,16 @@ func (r AccessRun) checkLockOut(plan accessPlan) error {
 	}
 	own, _, _ := strings.Cut(r.Connection.Token, "=")
 	at := now().Unix()
-	lost := permission.Lost(plan.before.list(at), plan.after.list(at), own)
+	before := plan.before.list(at)
+	if _, shown := before.Separated[own]; !shown && len(plan.changes) > 0 {
+		return fmt.Errorf("proxmox VE does not show the token %s, which this run works with, and what the changes of access would take from it cannot be known: give it Sys.Audit on /access, then run again", own)
+	}
+	var lost []string
+	for _, change := range plan.changes {
+		if lost = permission.Lost(before, change.after.list(at), own); len(lost) > 0 {
+			break
+		}
+	}
 	if len(lost) == 0 {
 		return nil
 	}
@@ -108,7 +121,7 @@ func (r AccessRun) checkLockOut(plan accessPlan) error {
 
 // carryOut makes the calls, and returns the names of what the stack has made after them.
 func (r AccessRun) carryOut(ctx context.Context, client *proxmox.Client, plan accessPlan) ([]string, error) {
-	made := slices.Clone(r.Made)
+	made := slices.DeleteFunc(slices.Clone(r.Made), func(name string) bool { return !plan.before.has(name) })
 	for _, change := range plan.changes {
 		if err := change.call(ctx, client); err != nil {
 			return made, fmt.Errorf("%s: not done (%w): mend that, then run up again, which goes on from there", change.sentence, err)

@@ -21,7 +21,6 @@ type presentAccess struct {
 type presentRole struct {
 	Name       string `json:"roleid"`
 	Privileges string `json:"privs"`
-	BuiltIn    Flag   `json:"special"`
 }
 
 type presentGroup struct {
@@ -42,9 +41,18 @@ type presentUser struct {
 	} `json:"tokens"`
 }
 
-// readAccess reads the access control. Proxmox VE lists only what the token may see (pve-access-control, PVE/API2/User.pm, Group.pm, ACL.pm,
-// index): Sys.Audit on /access shows everything.
+// readAccess reads the access control. Proxmox VE lists what the token may see and refuses nothing (pve-access-control, PVE/API2/User.pm,
+// Group.pm, ACL.pm, index), so a token that does not see everything is refused here.
 func readAccess(ctx context.Context, reader Reader) (p presentAccess, err error) {
+	for _, path := range []string{"/access", "/access/groups"} {
+		privileges, err := reader.Privileges(ctx, path)
+		if err != nil {
+			return presentAccess{}, fmt.Errorf("the privileges of the token on %s cannot be read (%w): mend that, then run again", path, err)
+		}
+		if !slices.Contains(privileges, "Sys.Audit") {
+			return presentAccess{}, fmt.Errorf("the token does not see all users and permissions: give it Sys.Audit on %s, then run again", path)
+		}
+	}
 	var entries []grant
 	for _, one := range []struct {
 		into  any
@@ -57,7 +65,7 @@ func readAccess(ctx context.Context, reader Reader) (p presentAccess, err error)
 		{&entries, "/access/acl", nil},
 	} {
 		if err := reader.get(ctx, one.into, one.path, one.query...); err != nil {
-			return presentAccess{}, fmt.Errorf("the access control cannot be read at %s (%w): give the token Sys.Audit on /access, then run again", one.path, err)
+			return presentAccess{}, fmt.Errorf("the access control cannot be read at %s (%w): mend that, then run again", one.path, err)
 		}
 	}
 	for _, entry := range entries {
@@ -120,4 +128,12 @@ func (p presentAccess) list(now int64) permission.List {
 		}
 	}
 	return l
+}
+
+// has reports whether what a name of the list of what a stack has made stands for is there.
+func (p presentAccess) has(name string) bool {
+	return slices.ContainsFunc(p.roles, func(r presentRole) bool { return madeRole(r.Name) == name }) ||
+		slices.ContainsFunc(p.groups, func(g presentGroup) bool { return madeGroup(g.Name) == name }) ||
+		slices.ContainsFunc(p.users, func(u presentUser) bool { return madeUser(u.ID) == name }) ||
+		slices.ContainsFunc(p.grants, func(g hostspec.Grant) bool { return madeGrant(g) == name })
 }

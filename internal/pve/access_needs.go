@@ -3,25 +3,51 @@ package pve
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 )
 
-// accessNeed is a privilege on a path.
-type accessNeed struct{ privilege, path string }
+// accessNeed is a privilege on a path, or another one that is enough there.
+type accessNeed struct{ privilege, path, or string }
 
-// needs returns the privileges that a call needs (pve-access-control, the permissions of PVE/API2/Role.pm, Group.pm, User.pm and ACL.pm).
+// needs returns the privileges that a call needs (pve-access-control, the permissions of PVE/API2/Role.pm, Group.pm, User.pm and ACL.pm; for
+// entries of the access control list PVE/RPCEnvironment.pm, check_perm_modify).
 func (c accessChange) needs() []accessNeed {
 	switch {
 	case strings.HasPrefix(c.path, "/access/roles"):
-		return []accessNeed{{"Sys.Modify", "/access"}}
+		return []accessNeed{{privilege: "Sys.Modify", path: "/access"}}
 	case strings.HasPrefix(c.path, "/access/groups"):
-		return []accessNeed{{"Group.Allocate", "/access/groups"}}
+		return []accessNeed{{privilege: "Group.Allocate", path: "/access/groups"}}
 	case strings.HasPrefix(c.path, "/access/users"):
-		return []accessNeed{{"User.Modify", "/access/groups"}, {"Realm.AllocateUser", "/access/realm"}}
+		needs := []accessNeed{{privilege: "User.Modify", path: "/access/groups"}}
+		if c.method == http.MethodPut {
+			return needs
+		}
+		return append(needs, accessNeed{privilege: "Realm.AllocateUser", path: "/access/realm/" + c.realm()})
 	default:
-		return []accessNeed{{"Permissions.Modify", fmt.Sprint(c.params["path"])}}
+		path := fmt.Sprint(c.params["path"])
+		return []accessNeed{{privilege: "Permissions.Modify", path: path, or: ownerOf(path)}}
 	}
+}
+
+// realm returns the realm of the user that a call creates or deletes.
+func (c accessChange) realm() string {
+	id, isNew := c.params["userid"].(string)
+	if !isNew {
+		id = c.path
+	}
+	return id[strings.LastIndex(id, "@")+1:]
+}
+
+// ownerOf returns the privilege of who may give permissions on a path below these.
+func ownerOf(path string) string {
+	for prefix, privilege := range map[string]string{"/storage/": "Datastore.Allocate", "/vms/": "VM.Allocate", "/pool/": "Pool.Allocate"} {
+		if strings.HasPrefix(path, prefix) {
+			return privilege
+		}
+	}
+	return ""
 }
 
 // checkPrivileges refuses a plan for which the token lacks privileges, and names them all.
@@ -37,7 +63,7 @@ func (p accessPlan) checkPrivileges(ctx context.Context, reader Reader) error {
 			if err != nil {
 				return fmt.Errorf("the privileges of the token on %s cannot be read (%w): mend that, then run again", need.path, err)
 			}
-			if !slices.Contains(has, need.privilege) {
+			if !slices.Contains(has, need.privilege) && (need.or == "" || !slices.Contains(has, need.or)) {
 				missing = append(missing, need)
 			}
 		}

@@ -58,7 +58,7 @@ func TestAccessFromItsBeginningToItsEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"role Backup", "group viewers", "user backup@pve", "user guest@pve",
-		"permission PVEAuditor on / for group viewers", "permission Backup on /vms for user backup@pve, and not below it",
+		"permission PVEAuditor on / for group viewers", "permission Backup on /vms for user backup@pve",
 	}, run.Made)
 	writes := len(e.accessWrites())
 	run.Made, err = run.Apply(t.Context())
@@ -153,8 +153,13 @@ func TestATokenDoesNotLockItselfOut(t *testing.T) {
 		{
 			"its permission holds on the path alone", hostspec.Access{Grants: []hostspec.Grant{
 				{Path: "/", Role: "Administrator", Kind: hostspec.HolderUser, Holder: own, Here: true},
-				{Path: "/vms/101", Role: "PVEAuditor", Kind: hostspec.HolderGroup, Holder: "viewers"},
-			}, Groups: []hostspec.Group{{Name: "viewers"}}}, nil, "Datastore.Allocate on /vms/101",
+			}}, nil, "Datastore.Allocate below /",
+		},
+		{
+			"a second permission would replace one that comes later", hostspec.Access{Groups: []hostspec.Group{{Name: "viewers"}}, Grants: []hostspec.Grant{
+				{Path: "/vms", Role: "PVEAuditor", Kind: hostspec.HolderUser, Holder: own},
+				{Path: "/vms", Role: "Administrator", Kind: hostspec.HolderUser, Holder: own},
+			}}, nil, "Datastore.Allocate on /vms",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -175,8 +180,75 @@ func TestATokenThatMayNotChangeTheAccess(t *testing.T) {
 	e := newHost(t, nil)
 	run := pve.AccessRun{Connection: e.connection, Wanted: hostspec.Access{Groups: backupAccess().Groups, Users: backupAccess().Users[1:]}}
 	_, err := run.Foresee(t.Context())
-	require.EqualError(t, err, "the token lacks Group.Allocate on /access/groups, User.Modify on /access/groups, Realm.AllocateUser on /access/realm (for: group viewers is made; user guest@pve is made): as root on the host, run `pveum role modify ROLE --append 1 --privs \"Group.Allocate User.Modify Realm.AllocateUser\"` for a role that it has there, with which it can give itself everything")
+	require.EqualError(t, err, "the token lacks Group.Allocate on /access/groups, User.Modify on /access/groups, Realm.AllocateUser on /access/realm/pve (for: group viewers is made; user guest@pve is made): as root on the host, run `pveum role modify ROLE --append 1 --privs \"Group.Allocate User.Modify Realm.AllocateUser\"` for a role that it has there, with which it can give itself everything")
 	_, err = run.Apply(t.Context())
 	require.EqualError(t, err, "group viewers is made: not done (the token may not do that: give it Group.Allocate on /access/groups): mend that, then run up again, which goes on from there")
 	require.Equal(t, []string{http.MethodPost + " /access/groups"}, e.accessWrites())
+}
+
+// TestTheReachOfAPermissionIsChangedInPlace, in both directions: Proxmox VE has one entry, whatever its reach.
+func TestTheReachOfAPermissionIsChangedInPlace(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, administrator)
+	run := pve.AccessRun{Connection: e.connection, Wanted: backupAccess()}
+	var err error
+	run.Made, err = run.Apply(t.Context())
+	require.NoError(t, err)
+	for range 2 {
+		run.Wanted.Grants[1].Here = !run.Wanted.Grants[1].Here
+		foreseen, err := run.Foresee(t.Context())
+		require.NoError(t, err)
+		require.Len(t, foreseen, 1)
+		run.Made, err = run.Apply(t.Context())
+		require.NoError(t, err)
+		require.Len(t, run.Made, 6)
+		differences, err := run.Differences(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, differences)
+	}
+	require.NoError(t, run.Release(t.Context()))
+}
+
+// TestWhatAPersonHasMadeInTheMeantimeIsNotDeleted: what the stack made was deleted by hand, left out, and made again by hand.
+func TestWhatAPersonHasMadeInTheMeantimeIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, administrator)
+	run := pve.AccessRun{Connection: e.connection, Wanted: backupAccess()}
+	var err error
+	run.Made, err = run.Apply(t.Context())
+	require.NoError(t, err)
+	client, err := e.connection.Client()
+	require.NoError(t, err)
+	require.NoError(t, client.Delete(t.Context(), "/access/users/guest@pve", nil))
+	run.Wanted.Users = run.Wanted.Users[:1]
+	run.Made, err = run.Apply(t.Context())
+	require.NoError(t, err)
+	require.NotContains(t, run.Made, "user guest@pve")
+	require.NoError(t, client.Post(t.Context(), "/access/users", map[string]string{"userid": "guest@pve"}, nil))
+	require.NoError(t, run.Release(t.Context()))
+	require.NoError(t, client.Get(t.Context(), "/access/users/guest@pve", nil))
+}
+
+// TestUnknownNamesAreRefusedBeforeAnythingIsMade: Proxmox VE would refuse them after the rest is made.
+func TestUnknownNamesAreRefusedBeforeAnythingIsMade(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, administrator)
+	wanted := backupAccess()
+	wanted.Users[0].Groups, wanted.Grants[0].Role = []string{"viewer"}, "PVEAuditors"
+	_, err := pve.AccessRun{Connection: e.connection, Wanted: wanted}.Apply(t.Context())
+	require.EqualError(t, err, "there is no group viewer, which user backup@pve names: add it to access, or correct the name\n"+
+		"there is no role PVEAuditors, which the permission of group viewers on / names: add it to access, or correct the name")
+	require.Empty(t, e.accessWrites())
+}
+
+// TestATokenThatDoesNotSeeEverything is refused: the host leaves out of its lists what a token may not see.
+func TestATokenThatDoesNotSeeEverything(t *testing.T) {
+	t.Parallel()
+	hostClock := newClock()
+	config := hostConfig(t, hostClock)
+	config.Tokens[0].Privileges = []string{"Sys.Modify", "Permissions.Modify"}
+	e := serve(t, config, hostClock)
+	_, err := pve.AccessRun{Connection: e.connection, Wanted: backupAccess()}.Apply(t.Context())
+	require.EqualError(t, err, "the token does not see all users and permissions: give it Sys.Audit on /access, then run again")
+	require.Empty(t, e.accessWrites())
 }

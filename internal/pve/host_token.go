@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -16,86 +17,89 @@ type HostTokenRun struct {
 	Connection Connection
 	// Wanted is the token.
 	Wanted hostspec.Token
-	// Former is USER@REALM!NAME=SECRET as an earlier Apply has returned it; empty if there was none. Only such a token is changed or deleted.
+	// Former is USER@REALM!NAME=SECRET as an earlier Apply has returned it; empty if there was none. Only that token is changed or deleted.
 	Former string
 }
 
-// Apply makes the token what is wanted, and returns USER@REALM!NAME=SECRET. A token that a killed run has made, and whose secret is lost with
-// it, is made anew. One that was not made here is refused.
+// Apply makes the token what is wanted, and returns USER@REALM!NAME=SECRET. A token that a failed or killed run has left without its permissions
+// is made anew. One that exists otherwise and is not [HostTokenRun.Former] is refused.
 func (r HostTokenRun) Apply(ctx context.Context) (string, error) {
 	tokens, plan, err := r.look(ctx)
 	if err != nil {
 		return "", err
 	}
-	if err := r.checkOwn(plan.sentences); err != nil {
-		return "", err
-	}
 	token := r.Former
 	if plan.remove {
 		if err := tokens.Delete(ctx, r.Wanted.ID); err != nil {
-			return "", err
+			return "", r.explained(err)
 		}
 	}
-	switch {
-	case plan.create:
-		if token, err = tokens.Create(ctx, r.Wanted.ID, r.settings()); err != nil {
-			return "", err
-		}
-	case plan.change:
-		if err := tokens.Change(ctx, r.Wanted.ID, r.settings()); err != nil {
-			return "", err
+	if plan.create {
+		if token, err = tokens.Create(ctx, r.Wanted.ID, r.settings("")); err != nil {
+			return "", r.explained(err)
 		}
 	}
 	for _, change := range plan.grants {
 		if err := change.call(ctx, tokens.client); err != nil {
-			return "", fmt.Errorf("%s: not done (%w): mend that, then run up again, which goes on from there", change.sentence, err)
+			return "", fmt.Errorf("%s: not done (%w): mend that, then run up again, which makes the token anew", change.sentence, err)
+		}
+	}
+	if plan.create || plan.change { // the mark is whole once the token is
+		if err := tokens.Change(ctx, r.Wanted.ID, r.settings(token)); err != nil {
+			return "", r.explained(err)
 		}
 	}
 	return token, nil
 }
 
-// Foresee returns what Apply would do, a sentence each, and the refusal that it would begin with. It changes nothing.
+// Foresee returns what Apply would do, a sentence each, and the refusal that it would begin with, or what the token of the run lacks for it. It
+// changes nothing.
 func (r HostTokenRun) Foresee(ctx context.Context) ([]string, error) {
-	_, plan, err := r.look(ctx)
+	tokens, plan, err := r.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return plan.sentences, r.checkOwn(plan.sentences)
+	calls := accessPlan{changes: plan.grants}
+	if len(plan.sentences) > 0 {
+		path := tokenPath(r.Wanted.ID)
+		calls.changes = append([]accessChange{{sentence: plan.sentences[0], method: http.MethodPut, path: path}}, calls.changes...)
+	}
+	return plan.sentences, calls.checkPrivileges(ctx, Reader(tokens))
 }
 
 // Differences returns what differs from the wanted token, a sentence each.
 func (r HostTokenRun) Differences(ctx context.Context) ([]string, error) {
-	r.Former = r.Wanted.ID // it is one that was made here
 	_, plan, err := r.look(ctx)
 	return plan.sentences, err
 }
 
-// Release deletes the token if it was made here.
+// Release deletes the token if it is [HostTokenRun.Former].
 func (r HostTokenRun) Release(ctx context.Context) error {
 	if r.Former == "" {
 		return nil
+	}
+	if r.isOwn() {
+		return r.refuseOwn("it would be deleted")
 	}
 	tokens, plan, err := r.look(ctx)
 	if err != nil || plan.create {
 		return err // it is gone
 	}
-	if err := r.checkOwn([]string{"it is deleted"}); err != nil {
-		return err
-	}
-	return tokens.Delete(ctx, r.Wanted.ID)
+	return r.explained(tokens.Delete(ctx, r.Wanted.ID))
 }
 
-// checkOwn refuses changes of the token of the connection.
-func (r HostTokenRun) checkOwn(sentences []string) error {
+func (r HostTokenRun) isOwn() bool {
 	own, _, _ := strings.Cut(r.Connection.Token, "=")
-	if own != r.Wanted.ID || len(sentences) == 0 {
-		return nil
-	}
-	return fmt.Errorf("the token %s is the one that this run works with, and is not touched (%s): run this with the token of another user", own, strings.Join(sentences, "; "))
+	return own == r.Wanted.ID
 }
 
-func (r HostTokenRun) settings() TokenSettings {
-	return TokenSettings{Comment: r.Wanted.FullComment(), Expire: r.Wanted.Expires, Separated: r.Wanted.Separated}
+func (r HostTokenRun) refuseOwn(why string) error {
+	return fmt.Errorf("the token %s is the one that this run works with, and is not touched (%s): run this with the token of another user, or leave it out of the inventory", r.Wanted.ID, why)
+}
+
+// settings returns the settings of the token; its mark is whole if the token is given with its secret.
+func (r HostTokenRun) settings(token string) TokenSettings {
+	return TokenSettings{Comment: r.Wanted.CommentOf(token), Expire: r.Wanted.Expires, Separated: r.Wanted.Separated}
 }
 
 // tokenPlan is what brings a token to what is wanted.
@@ -118,61 +122,84 @@ func (r HostTokenRun) look(ctx context.Context) (Tokens, tokenPlan, error) {
 	if err != nil {
 		return Tokens{}, tokenPlan{}, err
 	}
+	var present TokenSettings
+	found := false
 	user, _ := hostspec.TokenOf(r.Wanted.ID)
-	if _, exists := access.user(user); !exists { // the same run makes it; Proxmox VE refuses questions about users that do not exist
-		plan, err := r.plan(TokenSettings{}, false, access.grants)
-		return tokens, plan, err
+	if _, exists := access.user(user); exists { // else the same run makes it; Proxmox VE refuses questions about users that do not exist
+		if present, found, err = tokens.Find(ctx, r.Wanted.ID); err != nil {
+			return Tokens{}, tokenPlan{}, r.explained(err)
+		}
 	}
-	present, found, err := tokens.Find(ctx, r.Wanted.ID)
-	if err != nil {
-		return Tokens{}, tokenPlan{}, explainedToken(r.Wanted.ID, err)
-	}
-	plan, err := r.plan(present, found, access.grants)
+	plan, err := r.plan(ctx, present, found, access.grants)
 	return tokens, plan, err
 }
 
-func explainedToken(id string, err error) error {
-	if errors.Is(err, ErrForbidden) {
-		return fmt.Errorf("the token of this run may not manage the token %s: give it User.Modify on /access/groups, then run again", id)
+// explained adds what to do to the answer that the token of the run may not manage tokens.
+func (r HostTokenRun) explained(err error) error {
+	if errors.Is(err, ErrForbidden) || errors.Is(err, errNotAllowed) {
+		return fmt.Errorf("the token of this run may not manage the token %s: give it User.Modify on /access/groups, then run again", r.Wanted.ID)
 	}
 	return err
 }
 
-func (r HostTokenRun) plan(present TokenSettings, found bool, all []hostspec.Grant) (plan tokenPlan, err error) {
+func (r HostTokenRun) plan(ctx context.Context, present TokenSettings, found bool, all []hostspec.Grant) (plan tokenPlan, err error) {
 	user, name := hostspec.TokenOf(r.Wanted.ID)
-	isOurs := strings.HasSuffix(present.Comment, r.Wanted.Mark())
+	owner, hash := hostspec.MarkIn(present.Comment)
+	wanted := r.settings(r.Former)
 	switch {
 	case !found:
 		plan.create = true
 		plan.say("token %s is made", r.Wanted.ID)
-	case r.Former == "" && isOurs:
+	case r.isFormer(ctx, hash):
+		if plan.change = present != wanted; plan.change {
+			plan.say("token %s is changed: %s", r.Wanted.ID, strings.Join(tokenDifferences(present, wanted), ", "))
+		}
+	case r.isOwn():
+		return plan, r.refuseOwn("the state of this stack does not have it")
+	case owner == r.Wanted.Owner && hash == "":
 		plan.remove, plan.create = true, true
-		plan.say("token %s is made anew: a run that was killed has made it, and its secret is lost", r.Wanted.ID)
-	case r.Former == "":
-		return plan, fmt.Errorf("the token %s exists and was not made here, and Proxmox VE shows a secret only once: delete it with `pveum user token remove %s %s`, or choose another name", r.Wanted.ID, user, name)
-	case present != r.settings():
-		plan.change = true
-		plan.say("token %s is changed: %s", r.Wanted.ID, strings.Join(tokenDifferences(present, r.settings()), ", "))
+		plan.say("token %s is made anew: a run that did not end has left it unfinished", r.Wanted.ID)
+	default:
+		return plan, fmt.Errorf("the token %s exists, the state of this stack does not have it, and Proxmox VE shows a secret only once: delete it with `pveum user token remove %s %s`, which cuts off what uses it, or choose another name", r.Wanted.ID, user, name)
 	}
+	r.planGrants(&plan, all)
+	if r.isOwn() && len(plan.sentences) > 0 {
+		return plan, r.refuseOwn(strings.Join(plan.sentences, "; "))
+	}
+	return plan, nil
+}
+
+// isFormer reports whether the token that exists is [HostTokenRun.Former]: by the hash in its mark, or, if its comment was changed by hand, by
+// a login.
+func (r HostTokenRun) isFormer(ctx context.Context, hash string) bool {
+	if r.Former == "" {
+		return false
+	}
+	if _, own := hostspec.MarkIn(r.Wanted.CommentOf(r.Former)); own == hash {
+		return true
+	}
+	former := r.Connection
+	former.Token = r.Former
+	_, err := former.Reach(ctx)
+	return err == nil
+}
+
+// planGrants adds the permissions that the token lacks and those that it has besides.
+func (r HostTokenRun) planGrants(plan *tokenPlan, all []hostspec.Grant) {
 	for _, grant := range r.Wanted.Grants {
 		if plan.create || !slices.Contains(all, grant) {
-			plan.grants = append(plan.grants, accessChange{"permission: " + grant.String(), "PUT", "/access/acl", grantParams(grant, false), "", ""})
+			plan.grants = append(plan.grants, grantChange("permission: "+grant.String(), grant, false))
 		}
 	}
 	for _, grant := range all {
-		if !plan.create && grant.Kind == hostspec.HolderToken && grant.Holder == r.Wanted.ID && !r.wants(grant) {
-			plan.grants = append(plan.grants, accessChange{"permission is taken away: " + grant.String(), "PUT", "/access/acl", grantParams(grant, true), "", ""})
+		same := func(g hostspec.Grant) bool { return g.Entry() == grant.Entry() }
+		if !plan.create && grant.Kind == hostspec.HolderToken && grant.Holder == r.Wanted.ID && !slices.ContainsFunc(r.Wanted.Grants, same) {
+			plan.grants = append(plan.grants, grantChange("permission is taken away: "+grant.String(), grant, true))
 		}
 	}
 	for _, change := range plan.grants {
 		plan.say("%s", change.sentence)
 	}
-	return plan, nil
-}
-
-// wants reports whether a permission of the token is wanted, with whatever reach: a change of the reach replaces the entry.
-func (r HostTokenRun) wants(grant hostspec.Grant) bool {
-	return slices.ContainsFunc(r.Wanted.Grants, func(w hostspec.Grant) bool { return w.Path == grant.Path && w.Role == grant.Role })
 }
 
 func tokenDifferences(present, wanted TokenSettings) []string {

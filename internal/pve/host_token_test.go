@@ -1,6 +1,7 @@
 package pve_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,40 +95,70 @@ func TestATokenOfAUserThatTheSameRunMakes(t *testing.T) {
 	require.NoError(t, run.Release(t.Context()), "it went with its user")
 }
 
-// TestATokenWhoseSecretIsLost: a run that was killed has made it. It is made anew; another one's is refused.
-func TestATokenWhoseSecretIsLost(t *testing.T) {
+// TestATokenOfARunThatDidNotEnd: it is made anew, since it is unfinished. One that is finished is refused if the state does not have it.
+func TestATokenOfARunThatDidNotEnd(t *testing.T) {
 	t.Parallel()
 	e := withBackupUser(t)
 	run := pve.HostTokenRun{Connection: e.connection, Wanted: nightlyToken()}
-	lost, err := run.Apply(t.Context())
-	require.NoError(t, err)
+	run.Wanted.Grants[0].Role = "NoSuchRole"
+	_, err := run.Apply(t.Context())
+	require.ErrorContains(t, err, "role 'NoSuchRole' does not exist): mend that, then run up again, which makes the token anew")
+	run.Wanted.Grants[0].Role = "PVEAuditor"
 	foreseen, err := run.Foresee(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "token backup@pve!nightly is made anew: a run that was killed has made it, and its secret is lost", foreseen[0])
-	anew, err := run.Apply(t.Context())
+	require.Equal(t, "token backup@pve!nightly is made anew: a run that did not end has left it unfinished", foreseen[0])
+	finished, err := run.Apply(t.Context())
 	require.NoError(t, err)
-	require.NotEqual(t, lost, anew)
 
-	run.Wanted.Owner = "other"
-	const refusal = "the token backup@pve!nightly exists and was not made here, and Proxmox VE shows a secret only once: delete it with `pveum user token remove backup@pve nightly`, or choose another name"
+	const refusal = "the token backup@pve!nightly exists, the state of this stack does not have it, and Proxmox VE shows a secret only once: delete it with `pveum user token remove backup@pve nightly`, which cuts off what uses it, or choose another name"
 	_, err = run.Foresee(t.Context())
 	require.EqualError(t, err, refusal)
 	_, err = run.Apply(t.Context())
 	require.EqualError(t, err, refusal)
-	require.NoError(t, run.Release(t.Context()), "what was not made here stays")
+	require.NoError(t, run.Release(t.Context()), "what the state does not have stays")
 	token := e.connection
-	token.Token = anew
+	token.Token = finished
 	_, err = token.Reach(t.Context())
 	require.NoError(t, err)
+}
+
+// TestATokenIsKnownByItsSecret: one that was made by hand under its name is refused, and one whose comment was changed by hand is mended.
+func TestATokenIsKnownByItsSecret(t *testing.T) {
+	t.Parallel()
+	e := withBackupUser(t)
+	run := pve.HostTokenRun{Connection: e.connection, Wanted: nightlyToken()}
+	var err error
+	run.Former, err = run.Apply(t.Context())
+	require.NoError(t, err)
+	client, err := e.connection.Client()
+	require.NoError(t, err)
+	const path = "/access/users/backup@pve/token/nightly"
+	require.NoError(t, client.Put(t.Context(), path, map[string]any{"comment": "by hand"}, nil))
+	again, err := run.Apply(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, run.Former, again)
+	differences, err := run.Differences(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, differences, "its comment is as it was")
+
+	require.NoError(t, client.Delete(t.Context(), path, nil))
+	require.NoError(t, client.Post(t.Context(), path, map[string]any{"comment": "of a person"}, nil))
+	_, err = run.Apply(t.Context())
+	require.ErrorContains(t, err, "exists, the state of this stack does not have it")
+	require.ErrorContains(t, run.Release(t.Context()), "exists, the state of this stack does not have it")
 }
 
 // TestTheTokenOfTheRunIsNotTouched: neither changed nor deleted.
 func TestTheTokenOfTheRunIsNotTouched(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, administrator)
-	run := pve.HostTokenRun{Connection: e.connection, Wanted: hostspec.Token{ID: tokenID, Owner: "site"}, Former: tokenID}
-	_, err := run.Apply(t.Context())
+	run := pve.HostTokenRun{Connection: e.connection, Wanted: hostspec.Token{ID: tokenID, Owner: "site"}}
+	const refusal = "the token " + tokenID + " is the one that this run works with, and is not touched (%s): run this with the token of another user, or leave it out of the inventory"
+	_, err := run.Foresee(t.Context())
+	require.EqualError(t, err, fmt.Sprintf(refusal, "the state of this stack does not have it"))
+	run.Former = e.connection.Token
+	_, err = run.Apply(t.Context())
 	require.ErrorContains(t, err, "the token "+tokenID+" is the one that this run works with, and is not touched (token "+tokenID+" is changed: ")
-	require.EqualError(t, run.Release(t.Context()), "the token "+tokenID+" is the one that this run works with, and is not touched (it is deleted): run this with the token of another user")
+	require.EqualError(t, run.Release(t.Context()), fmt.Sprintf(refusal, "it would be deleted"))
 	require.Empty(t, e.accessWrites())
 }

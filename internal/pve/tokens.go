@@ -144,10 +144,13 @@ func SamePrivileges(ctx context.Context, wanted, tried Connection) error {
 	return nil
 }
 
+// errNotAllowed means that a token may not change the access control.
+var errNotAllowed = errors.New("the administrator's token may not do that")
+
 // refusalOf returns the error of a call that changes something, without its URL.
 func refusalOf(err error) error {
 	if proxmox.IsNotAuthorized(err) {
-		return errors.New("the administrator's token may not do that")
+		return errNotAllowed
 	}
 	return errors.New(strings.TrimPrefix(withoutURL(err).Error(), "500 "))
 }

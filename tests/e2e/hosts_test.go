@@ -31,23 +31,25 @@ func TestE2EHosts(t *testing.T) {
 	require.Regexp(t, `(?m)^ provision +site-network-vmhost created `, output)
 	require.Regexp(t, `(?m)^ provision +site-pool-k3s-dev created `, output)
 	require.Contains(t, r.interfaces(), "vmbr1.30")
-	require.Equal(t, []string{"rtx3090"}, r.mappings())
+	require.Equal(t, []string{"rtx3090"}, r.mappings("pci"))
+	require.Equal(t, []string{"zwave"}, r.mappings("usb"))
 	require.Equal(t, "192.168.20.5", r.resolver()["dns1"])
 	r.hasNothingToDo()
 
+	r.accessIsManaged()
 	r.storagesDrift()
 	r.storageWithAPassword()
 	r.resolverDrifts()
 	r.interfacesDrift()
 	r.stagedByAnotherUser()
 	r.wayToTheAPIStays()
-	r.accessIsManaged()
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Equal(t, before, r.interfaces(), "what the stack made is gone, and what was there is as it was")
 	require.NotContains(t, r.pools(), "k3s-dev")
 	require.NotContains(t, r.users(), "backup@pve")
-	require.Empty(t, r.mappings())
+	require.Empty(t, r.mappings("pci"))
+	require.Empty(t, r.mappings("usb"))
 	require.Equal(t, "192.168.20.5", r.resolver()["dns1"], "a host always has a resolver")
 	require.Equal(t, slices.Sorted(maps.Keys(storagesBefore)), slices.Sorted(maps.Keys(r.storages())), "what was there before stays")
 }
@@ -132,11 +134,11 @@ func (r *rehearsal) storages() map[string]string {
 	return content
 }
 
-// mappings returns the names of the resource mappings of PCI devices.
-func (r *rehearsal) mappings() (names []string) {
+// mappings returns the names of the resource mappings of a kind of devices, pci or usb.
+func (r *rehearsal) mappings(kind string) (names []string) {
 	r.t.Helper()
 	var all []struct{ ID string }
-	require.NoError(r.t, r.api().Get(r.t.Context(), "/cluster/mapping/pci", &all))
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/cluster/mapping/"+kind, &all))
 	for _, one := range all {
 		names = append(names, one.ID)
 	}
@@ -239,7 +241,7 @@ func (r *rehearsal) users() (ids []string) {
 func (r *rehearsal) resolverDrifts() {
 	r.t.Helper()
 	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/dns", map[string]string{"search": "home.example", "dns1": "192.168.20.1"}, nil))
-	require.Regexp(r.t, `(?m)site-dns-vmhost|DNS`, r.mustRun(2, "drift", "--lab"))
+	require.Regexp(r.t, `dns-vmhost +servers`, r.mustRun(2, "drift", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, map[string]string{"search": "home.example", "dns1": "192.168.20.5", "dns2": "192.168.20.1"}, r.resolver())
 }

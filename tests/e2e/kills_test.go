@@ -84,7 +84,7 @@ var victims = []victim{
 }
 
 // TestE2EAfterAnyKill kills parts of a run, or all of it, at its points: the same command, run again, ends well, and then nothing
-// would change and nothing is left over. Without -kills it takes each operation with two victims, and each victim with two operations, at
+// would change and nothing is left over. The extended tests take each operation with two victims, and each victim with two operations, at
 // points that lie apart.
 func TestE2EAfterAnyKill(t *testing.T) {
 	t.Parallel()

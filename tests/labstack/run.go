@@ -14,7 +14,7 @@ import (
 )
 
 // Run runs the tests of a package that brings clusters up, in a workshop that opened receives, and returns the exit code. closed is called
-// after the tests. So many of them run at once for each processor, unless -parallel says how many.
+// after the tests. perProcessor is how many tests run at once for each processor, unless -parallel says how many.
 func Run(m *testing.M, perProcessor int, opened func(*Workshop), closed func() error) int {
 	flag.Parse()
 	code, err := run(m, perProcessor, opened, closed)
@@ -56,6 +56,9 @@ func takeTurn() (*os.File, error) {
 		return nil, err
 	}
 	lock := &unix.Flock_t{Type: unix.F_WRLCK}
+	if unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, lock) != nil {
+		fmt.Fprintln(os.Stderr, "other tests with clusters run on this machine: these wait for their turn")
+	}
 	for {
 		err := unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLKW, lock)
 		if err == nil {

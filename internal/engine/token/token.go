@@ -25,6 +25,7 @@ const (
 	VirtualMachine = "proxmoxve:VM/virtualMachine:VirtualMachine"
 	Container      = "proxmoxve:CT/container:Container"
 	PCIMapping     = "proxmoxve:Hardware/mapping/pci:Pci"
+	USBMapping     = "proxmoxve:Hardware/mapping/usb:Usb"
 	Pool           = "proxmoxve:Permission/pool:Pool"
 	DNS            = "proxmoxve:index/dNS:DNS"
 	Secrets        = "talos:machine/secrets:Secrets"

@@ -29,6 +29,7 @@ func (c *checker) rules() {
 	c.networks()
 	c.storages()
 	c.mappings()
+	c.usbMappings()
 	c.pools()
 	c.access()
 }
@@ -103,7 +104,7 @@ func (c *checker) dns(dns DNS, at *strictyaml.Path) {
 	for i, server := range dns.Servers {
 		switch {
 		case !server.IsValid():
-		case server.IsUnspecified() || server.IsMulticast():
+		case server.IsUnspecified() || server.IsMulticast() || server.Zone() != "":
 			c.report(at.Key("servers").Index(i), fault{What: "is no address of a server", Got: server.String(), Do: "correct it"})
 		case slices.Index(dns.Servers, server) < i:
 			c.report(at.Key("servers").Index(i), fault{What: "is given twice", Got: server.String(), Do: "remove one of the two"})

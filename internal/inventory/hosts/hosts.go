@@ -25,6 +25,8 @@ type File struct {
 	Storages []Storage `yaml:"storages" max:"64"`
 	// Mappings are resource mappings of PCI devices, such as GPUs: names by which machines get a device of their host. Default: none.
 	Mappings []Mapping `yaml:"mappings" max:"64"`
+	// USBMappings are resource mappings of USB devices: names by which machines get a device of their host. Default: none.
+	USBMappings []USBMapping `yaml:"usbMappings" max:"64"`
 	// Pools are resource pools that are made unless they exist. Default: none.
 	Pools []Pool `yaml:"pools" max:"256"`
 	// Access is who may do what: roles, groups, users and their permissions. Default: none.

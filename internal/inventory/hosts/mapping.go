@@ -28,3 +28,23 @@ type MappedDevice struct {
 	// IOMMUGroup is the number of its IOMMU group. Required.
 	IOMMUGroup int `yaml:"iommuGroup" required:"true" min:"0" max:"65535"`
 }
+
+// USBMapping is a resource mapping of USB devices. One that exists and that the stack has not made is refused by Proxmox VE.
+type USBMapping struct {
+	// Name of the mapping. Required. A change deletes the former one, so first take it out of the machines that name it.
+	Name string `yaml:"name" required:"true"`
+	// Comment of the mapping. Default: none. A change is applied in place.
+	Comment string `yaml:"comment"`
+	// Devices of the hosts, one for each host at most. Required. A change is applied in place, and machines see it when they start again.
+	Devices []USBDevice `yaml:"devices" required:"true" min:"1" max:"32"`
+}
+
+// USBDevice is a USB device of a host, which need not be plugged in until a machine with it starts.
+type USBDevice struct {
+	// Host that has the device. Required.
+	Host string `yaml:"host" required:"true"`
+	// ID is vendor:product as `lsusb` shows it, e.g. 0658:0200. Required.
+	ID string `yaml:"id" required:"true"`
+	// Port is the bus and the port that the device is at, e.g. 1-2.1, to tell two of the same kind apart. Default: any port.
+	Port string `yaml:"port"`
+}

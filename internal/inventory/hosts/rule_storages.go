@@ -73,12 +73,9 @@ func (c *checker) storages() {
 // hostsOf checks the hosts that have a storage.
 func (c *checker) hostsOf(storage Storage, at *strictyaml.Path) {
 	for i, host := range storage.Hosts {
-		switch {
-		case host == "":
-		case !slices.Contains(c.inv.Hosts(), host):
-			c.report(at.Index(i), fault{What: "is no host of this file", Rule: "the hosts are " + strings.Join(c.inv.Hosts(), ", "), Got: host, Do: "name one of them, or add it to hosts"})
-		case slices.Index(storage.Hosts, host) < i:
-			c.report(at.Index(i), fault{What: "is given twice", Got: host, Do: "remove one of the two"})
+		c.hostOfFile(host, at.Index(i))
+		if slices.Contains(c.inv.Hosts(), host) {
+			c.notBefore(storage.Hosts, i, at)
 		}
 	}
 }

@@ -52,6 +52,7 @@ func (i *Inventory) Summary() string {
 		{i.vlans(), "VLAN"},
 		{len(i.File.Storages), "storage"},
 		{len(i.File.Mappings), "mapping"},
+		{len(i.File.USBMappings), "USB mapping"},
 		{len(i.File.Pools), "pool"},
 		{len(i.File.Access.Roles), "role"},
 		{len(i.File.Access.Groups), "group"},

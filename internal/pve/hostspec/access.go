@@ -1,7 +1,11 @@
 package hostspec
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +29,7 @@ type Group struct {
 	Comment string `json:"comment,omitempty"`
 }
 
-// User is a user of a realm. A setting that is empty stays as it is.
+// User is a user of a realm. A comment, an email and groups that are left out stay as they are.
 type User struct {
 	// ID is USER@REALM.
 	ID      string `json:"id"`
@@ -59,6 +63,12 @@ type Grant struct {
 	Here bool `json:"here,omitempty"`
 }
 
+// Entry returns what identifies the permission: Proxmox VE has one entry for a role, a path and a holder, whatever its reach.
+func (g Grant) Entry() Grant {
+	g.Here = false
+	return g
+}
+
 // String returns the permission in words, such as "PVEAuditor on /vms for group admins".
 func (g Grant) String() string {
 	words := g.Role + " on " + g.Path + " for " + string(g.Kind) + " " + g.Holder
@@ -83,11 +93,27 @@ type Token struct {
 	Grants []Grant `json:"grants,omitempty"`
 }
 
-// Mark is the end of the comment of a token that the stack has made.
-func (t Token) Mark() string { return "(em-infra " + t.Owner + ")" }
+// CommentOf returns the comment of the token with its mark: the owner, and a part of the hash of its secret, which is empty until the token is
+// complete.
+func (t Token) CommentOf(token string) string {
+	mark := "em-infra " + t.Owner
+	if _, secret, isWhole := strings.Cut(token, "="); isWhole {
+		sum := sha256.Sum256([]byte(secret))
+		mark += " " + hex.EncodeToString(sum[:4])
+	}
+	return strings.TrimSpace(t.Comment + " (" + mark + ")")
+}
 
-// FullComment is the comment with the mark.
-func (t Token) FullComment() string { return strings.TrimSpace(t.Comment + " " + t.Mark()) }
+// markForm matches the mark at the end of a comment: its owner, and the part of the hash.
+var markForm = regexp.MustCompile(`\(em-infra (\S+?)(?: ([0-9a-f]{8}))?\)$`)
+
+// MarkIn returns whose token has a comment, and the part of the hash of its secret. Both are empty in a comment without a mark.
+func MarkIn(comment string) (owner, hash string) {
+	if mark := markForm.FindStringSubmatch(comment); mark != nil {
+		return mark[1], mark[2]
+	}
+	return "", ""
+}
 
 // ParseToken reads from the form of [Token.Text].
 func ParseToken(text string) (t Token, err error) {
@@ -125,6 +151,20 @@ func ParseMade(text string) ([]string, error) {
 
 // IsEmpty reports whether nothing is wanted.
 func (a Access) IsEmpty() bool { return len(a.Roles)+len(a.Groups)+len(a.Users)+len(a.Grants) == 0 }
+
+// Without returns the roles, groups and users that another access control has not.
+func (a Access) Without(other Access) Access {
+	a.Roles = slices.DeleteFunc(slices.Clone(a.Roles), func(r Role) bool {
+		return slices.ContainsFunc(other.Roles, func(o Role) bool { return o.Name == r.Name })
+	})
+	a.Groups = slices.DeleteFunc(slices.Clone(a.Groups), func(g Group) bool {
+		return slices.ContainsFunc(other.Groups, func(o Group) bool { return o.Name == g.Name })
+	})
+	a.Users = slices.DeleteFunc(slices.Clone(a.Users), func(u User) bool {
+		return slices.ContainsFunc(other.Users, func(o User) bool { return o.ID == u.ID })
+	})
+	return a
+}
 
 // Names returns what is wanted, a text for each kind, such as "roles Backup, Viewer".
 func (a Access) Names() []string {

@@ -6,7 +6,7 @@ import "regexp"
 var (
 	// Role is a role's ID (verify_rolename).
 	Role = Name{"a role's ID: letters, digits, -, _ and .", regexp.MustCompile(`^[A-Za-z0-9._-]+$`), nil}
-	// OwnRole is the ID of a role that can be made: Proxmox VE keeps names with PVE, and has three more of its own
+	// OwnRole is the ID of a role that can be made: Proxmox VE keeps names with PVE, and has two more of its own
 	// (PVE/API2/Role.pm, create_role; create_roles).
 	OwnRole = Name{
 		"a role's ID: letters, digits, -, _ and ., not beginning with PVE, and none of Administrator, NoAccess",
@@ -17,7 +17,7 @@ var (
 	// User is a user of a realm other than the administrator (verify_username).
 	User = Name{
 		"USER@REALM, at most 64 characters, and not root@pam",
-		regexp.MustCompile(`^[^\s:/!@]{1,60}@[A-Za-z][A-Za-z0-9._-]+$`), regexp.MustCompile(`^(root@pam|.{65,})$`),
+		regexp.MustCompile(`^[^\s:/!]{1,60}@[A-Za-z][A-Za-z0-9._-]+$`), regexp.MustCompile(`^(root@pam|.{65,})$`),
 	}
 	// Token is the name of a token of a user (token_subid_regex).
 	Token = Name{"a token's name: a letter, then letters, digits, -, _ and .", regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]+$`), nil}

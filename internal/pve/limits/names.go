@@ -49,6 +49,9 @@ var (
 		"a mapping's ID: a letter, then letters, digits, - and _, two characters at least",
 		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]+$`), nil,
 	}
+	// USBDevice and USBPort are what a mapping of USB devices has (pve-guest-common, PVE/Mapping/USB.pm, map_fmt).
+	USBDevice = Name{"vendor:product, four hexadecimal digits each", regexp.MustCompile(`^[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}$`), nil}
+	USBPort   = Name{"bus-port, with further ports behind dots", regexp.MustCompile(`^\d+-\d+(\.\d+)*$`), nil}
 	// Machine is dns-name (JSONSchema.pm, pve_verify_dns_name), which the name of a machine is.
 	Machine = Name{
 		"a machine's name: labels of letters, digits and - with dots between them",

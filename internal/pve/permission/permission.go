@@ -111,7 +111,8 @@ func steps(path string) []string {
 	return all
 }
 
-// Lost returns what an identity may do by one list and not by another, such as "VM.Audit on /vms", on all paths that an entry names.
+// Lost returns what an identity may do by one list and not by another, such as "VM.Audit on /vms", on all paths that an entry names, and below
+// them.
 func Lost(before, after List, identity string) []string {
 	paths := map[string]bool{"/": true}
 	for _, grant := range slices.Concat(before.Grants, after.Grants) {
@@ -119,12 +120,21 @@ func Lost(before, after List, identity string) []string {
 	}
 	var lost []string
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		has := after.Privileges(identity, path)
-		for _, privilege := range slices.Sorted(maps.Keys(before.Privileges(identity, path))) {
-			if !has[privilege] {
-				lost = append(lost, strings.Join([]string{privilege, "on", path}, " "))
+		here := lostOn(before, after, identity, path)
+		for _, privilege := range here {
+			lost = append(lost, privilege+" on "+path)
+		}
+		// A path that no entry names stands for all below.
+		for _, privilege := range lostOn(before, after, identity, strings.TrimSuffix(path, "/")+"/-") {
+			if !slices.Contains(here, privilege) {
+				lost = append(lost, privilege+" below "+path)
 			}
 		}
 	}
 	return lost
+}
+
+func lostOn(before, after List, identity, path string) []string {
+	has := after.Privileges(identity, path)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(before.Privileges(identity, path))), func(privilege string) bool { return has[privilege] })
 }

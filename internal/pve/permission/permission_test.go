@@ -3,6 +3,7 @@ package permission_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,7 +68,7 @@ func TestPrivilegesAreThoseOfTheLab(t *testing.T) {
 			}
 		}
 		for _, identity := range []string{user, separated, whole} {
-			for _, path := range paths {
+			for _, path := range append(slices.Clone(paths), "/nodes", "/vms/102", "/storage/tank/x") {
 				want := map[string]bool{}
 				for privilege := range s.lab.Permissions(identity, path) {
 					want[privilege] = true
@@ -80,6 +81,34 @@ func TestPrivilegesAreThoseOfTheLab(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNothingIsLostUnseen: if nothing is lost between two random lists, the identity may do on each path what it might do before.
+func TestNothingIsLostUnseen(t *testing.T) {
+	t.Parallel()
+	equal := 0
+	for seed := range uint64(600) {
+		random := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a test's own dice
+		before, after := newSite(), newSite()
+		for _, s := range []*site{&before, &after} {
+			for range random.IntN(3) {
+				s.grant(hostspec.Grant{
+					Kind: hostspec.HolderUser, Holder: user, Path: []string{"/", "/vms"}[random.IntN(2)], Role: []string{"PVEAdmin", "PVEAuditor"}[random.IntN(2)], Here: random.IntN(2) == 0,
+				})
+			}
+		}
+		if len(permission.Lost(before.list, after.list, whole)) > 0 {
+			continue
+		}
+		equal++
+		for _, path := range []string{"/", "/nodes", "/vms", "/vms/101", "/storage/tank"} {
+			has := after.list.Privileges(whole, path)
+			for privilege := range before.list.Privileges(whole, path) {
+				require.True(t, has[privilege], "seed %d: %s on %s", seed, privilege, path)
+			}
+		}
+	}
+	require.Greater(t, equal, 50)
 }
 
 // TestWhoMayDoNothing: a user that may not log in is in no list, nor is a token that was deleted.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Nearest is the row whose error has most in common with a text that no row matches. It is only a guess.
@@ -34,13 +35,13 @@ func FindNearest(raw string) (Nearest, bool) {
 		words := wordsOf(line)
 		for i, r := range table {
 			shared, rare, weight := inCommon(words, i)
-			if len(shared) < leastShared || !rare || weight*leastPortion < vocabulary.weights[i] {
+			if len(shared) < leastShared || !rare || weight*leastPortion < vocabulary().weights[i] {
 				continue
 			}
 			// The rank is the common share of the row's weight; among equal ranks the first row in the table counts.
-			if rank := weight * weight; rank*of > bestRank*vocabulary.weights[i] {
-				bestRank, of = rank, vocabulary.weights[i]
-				best = Nearest{Explanation: r.guess(line), Shared: shared, Of: len(vocabulary.rows[i])}
+			if rank := weight * weight; rank*of > bestRank*vocabulary().weights[i] {
+				bestRank, of = rank, vocabulary().weights[i]
+				best = Nearest{Explanation: r.guess(line), Shared: shared, Of: len(vocabulary().rows[i])}
 			}
 		}
 	}
@@ -50,12 +51,12 @@ func FindNearest(raw string) (Nearest, bool) {
 // inCommon returns the words of a line that are in row i, whether one of them is rare, and their total weight.
 func inCommon(words []string, i int) (shared []string, rare bool, weight uint64) {
 	for _, word := range words {
-		if !slices.Contains(vocabulary.rows[i], word) {
+		if !slices.Contains(vocabulary().rows[i], word) {
 			continue
 		}
 		shared = append(shared, word)
-		rare = rare || vocabulary.frequency[word] <= rareAmong
-		weight += vocabulary.weight(word)
+		rare = rare || vocabulary().frequency[word] <= rareAmong
+		weight += vocabulary().weight(word)
 	}
 	return shared, rare, weight
 }
@@ -70,7 +71,7 @@ type lexicon struct {
 	weights []uint64
 }
 
-var vocabulary = newLexicon()
+var vocabulary = sync.OnceValue(newLexicon)
 
 func newLexicon() lexicon {
 	l := lexicon{frequency: map[string]int{}}

@@ -14,16 +14,24 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/newproject"
 )
 
-// samples are the stacks of this repository.
-var samples = []string{"k3s-dev", "k8s-prod"}
+// samples are the stacks of this repository, with the files of their inventories.
+var samples = map[string][]string{
+	"k3s-dev": {"cluster.yaml", "nodes.yaml"}, "k8s-prod": {"cluster.yaml", "nodes.yaml"}, "site-hosts": {"hosts.yaml"}, "site-systems": {"systems.yaml"},
+}
+
+// schemas are those of all files of an inventory.
+var schemas = []string{"schemas/cluster.schema.json", "schemas/hosts.schema.json", "schemas/nodes.schema.json", "schemas/systems.schema.json"}
 
 // TestTheFilesAreCurrent: the embedded project equals that of this repository, with its sample stacks. With -update it is copied anew.
 func TestTheFilesAreCurrent(t *testing.T) {
 	t.Parallel()
 	const root = "../../.."
-	sources := []string{"Pulumi.yaml", ".gitignore", "schemas/cluster.schema.json", "schemas/nodes.schema.json"}
-	for _, stack := range samples {
-		sources = append(sources, "Pulumi."+stack+".yaml", "stacks/"+stack+"/cluster.yaml", "stacks/"+stack+"/nodes.yaml")
+	sources := append([]string{"Pulumi.yaml", ".gitignore"}, schemas...)
+	for stack, files := range samples {
+		sources = append(sources, "Pulumi."+stack+".yaml")
+		for _, file := range files {
+			sources = append(sources, "stacks/"+stack+"/"+file)
+		}
 	}
 	slices.Sort(sources)
 	texts := map[string]string{}
@@ -53,7 +61,7 @@ func TestABareProjectHasNoStack(t *testing.T) {
 	t.Parallel()
 	bare, err := newproject.Bare()
 	require.NoError(t, err)
-	require.Equal(t, []string{".gitignore", ".state/.gitkeep", "Pulumi.yaml", "schemas/cluster.schema.json", "schemas/nodes.schema.json"}, bare.Paths())
+	require.Equal(t, append([]string{".gitignore", ".state/.gitkeep", "Pulumi.yaml"}, schemas...), bare.Paths())
 }
 
 // TestNothingIsOverwritten: what was written before the file that exists is removed again.

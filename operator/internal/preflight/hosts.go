@@ -126,6 +126,8 @@ func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *h
 			switch {
 			case !there:
 				s.fail("mapping", fmt.Sprintf("look with `lspci -Dnn` on %s", wanted.Host), "PCI %s of the mapping %s is not on %s", wanted.BDF, mapping.Name, wanted.Host)
+			case device.IOMMUGroup < 0:
+				s.iommuOff("mapping", wanted.Host, device)
 			case len(facts) > 0:
 				s.fail("mapping", fmt.Sprintf("write deviceId: %s, subsystemId: %s, iommuGroup: %d", deviceID(device), subsystemID(device), device.IOMMUGroup),
 					"PCI %s on %s has %s", wanted.BDF, wanted.Host, strings.Join(facts, " and "))

@@ -22,17 +22,19 @@ var cardOfPVE1 = proxmox.PCIDevice{
 func TestWhatHostsAreToHaveIsForeseen(t *testing.T) {
 	t.Parallel()
 	config := forSystems(emulatedConfig(schema.Release84))
-	config.Hosts[0].PCI = []proxmox.PCIDevice{cardOfPVE1}
+	alone := cardOfPVE1
+	alone.Address, alone.IOMMUGroup = "0000:03:00.0", -1
+	config.Hosts[0].PCI = []proxmox.PCIDevice{cardOfPVE1, alone}
 	emulated, calls := emulate(t, config)
 	device := hosts.MappedDevice{Host: "pve1", BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b", IOMMUGroup: 12}
-	other, elsewhere := device, device
-	other.IOMMUGroup, elsewhere.BDF = 13, "0000:02:00.0"
+	other, elsewhere, ungrouped := device, device, device
+	other.IOMMUGroup, elsewhere.BDF, ungrouped.BDF = 13, "0000:02:00.0", "0000:03:00.0"
 	report, err := preflight.Hosts(t.Context(), preflight.HostsSubject{
 		Inventory: &hosts.Inventory{File: hosts.File{
 			Hosts: []hosts.Host{{Name: "pve1"}},
 			Mappings: []hosts.Mapping{
 				{Name: "gpu", Devices: []hosts.MappedDevice{device}}, {Name: "group", Devices: []hosts.MappedDevice{other}},
-				{Name: "place", Devices: []hosts.MappedDevice{elsewhere}},
+				{Name: "place", Devices: []hosts.MappedDevice{elsewhere}}, {Name: "iommu", Devices: []hosts.MappedDevice{ungrouped}},
 			},
 		}},
 		Storages: []hostspec.Storage{
@@ -51,6 +53,7 @@ func TestWhatHostsAreToHaveIsForeseen(t *testing.T) {
 		{Name: "mapping", Result: preflight.OK, Sentence: "the hosts have the devices of the mapping gpu"},
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 has iommuGroup 12, not 13", Remedy: "write deviceId: 10de:2204, subsystemId: 1458:403b, iommuGroup: 12"},
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:02:00.0 of the mapping place is not on pve1", Remedy: "look with `lspci -Dnn` on pve1"},
+		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:03:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: "turn on VT-d or AMD-Vi in the firmware of pve1, with an Intel processor add intel_iommu=on to its kernel's command line, then reboot it"},
 	}, report)
 	for verb := range calls.verbs(t) {
 		require.Equal(t, http.MethodGet, verb)

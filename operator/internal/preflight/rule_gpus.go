@@ -78,9 +78,12 @@ func (g gpuHost) choices() string {
 	return strings.Join(lines, "  or  ")
 }
 
-func (g gpuHost) iommuOff(device pve.PCIDevice) {
-	g.fail("gpu", fmt.Sprintf("turn on VT-d or AMD-Vi in the firmware of %s, with an Intel processor add intel_iommu=on to its kernel's command line, then reboot it", g.name),
-		"PCI %s on %s is in no IOMMU group: the IOMMU is off", device.Address, g.name)
+func (g gpuHost) iommuOff(device pve.PCIDevice) { g.collector.iommuOff("gpu", g.name, device) }
+
+// iommuOff is the failed check of a device that is in no IOMMU group.
+func (s *collector) iommuOff(check, host string, device pve.PCIDevice) {
+	s.fail(check, fmt.Sprintf("turn on VT-d or AMD-Vi in the firmware of %s, with an Intel processor add intel_iommu=on to its kernel's command line, then reboot it", host),
+		"PCI %s on %s is in no IOMMU group: the IOMMU is off", device.Address, host)
 }
 
 func (g gpuHost) checkMapping(worker inventory.Node, name string) {

@@ -382,8 +382,10 @@ func rows() []row {
 			[]event{{op: apitype.OpUpdate, kind: token.Command, name: "site-access", new: map[string]any{
 				"delete":      "em-infra host access release",
 				"environment": map[string]any{"EM_INFRA_HOST_ACCESS": `{"roles":[{"name":"Backup"}],"users":[{"id":"backup@pve"},{"id":"guest@pve"}]}`},
+			}, old: map[string]any{
+				"environment": map[string]any{"EM_INFRA_HOST_ACCESS": `{"roles":[{"name":"Backup"},{"name":"Viewer"}],"groups":[{"name":"admins"}],"users":[{"id":"backup@pve"},{"id":"old@pve"}]}`},
 			}}},
-			" CHANGE   access  roles Backup; users backup@pve, guest@pve\n          it holds at once; a change that would take a privilege from the token of this run is refused\n", "",
+			" CHANGE   access  roles Backup; users backup@pve, guest@pve\n          it holds at once; a change that would take a privilege from the token of this run is refused\n          deleted, if this stack has made them: roles Viewer; groups admins; users old@pve\n", "",
 		},
 		{
 			"the access control", "deleted",
@@ -402,7 +404,7 @@ func rows() []row {
 			[]event{{op: apitype.OpUpdate, kind: token.Command, name: "site-token-backup", new: map[string]any{
 				"delete": "em-infra host token release", "environment": map[string]any{"EM_INFRA_HOST_TOKEN": `{"id":"backup@pve!nightly"}`},
 			}}},
-			" CHANGE   token backup@pve!nightly  an API token\n          its secret stays\n", "",
+			" CHANGE   token backup@pve!nightly  an API token\n          its secret stays, unless the token was deleted on the host\n", "",
 		},
 		{
 			"a token", "deleted",

@@ -20,6 +20,7 @@ var labels = map[tokens.Type]string{
 	token.Kubeconfig:     "kubeconfig",
 	token.Schematic:      "image schematic",
 	token.PCIMapping:     "PCI mapping",
+	token.USBMapping:     "USB mapping",
 	token.Pool:           "resource pool",
 	token.DNS:            "DNS",
 }

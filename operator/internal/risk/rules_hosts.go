@@ -63,18 +63,16 @@ func hostToken(s plan.Step, _ topology) bool {
 // hostTokenChanged names the token and what happens to the programs that use it.
 func hostTokenChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{"an API token"}, rank: rankRest}
-	environment, _ := s.Present()["environment"].(map[string]any)
-	text, _ := environment["EM_INFRA_HOST_TOKEN"].(string)
-	if wanted, err := hostspec.ParseToken(text); err == nil {
+	if wanted, err := hostspec.ParseToken(environmentOf(s.Present(), "EM_INFRA_HOST_TOKEN")); err == nil {
 		f.Subject = "token " + wanted.ID
 	}
 	switch s.Op {
 	case apitype.OpCreate:
 		f.Means = []string{"its secret is in the output proxmoxTokens"}
-	case apitype.OpDelete, apitype.OpReplace:
+	case apitype.OpDelete:
 		f.Means = []string{"programs that use it are refused from then on"}
 	default:
-		f.Means = []string{"its secret stays"}
+		f.Means = []string{"its secret stays, unless the token was deleted on the host"}
 	}
 	return f
 }
@@ -84,17 +82,28 @@ func hostAccess(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host access release")
 }
 
-// hostAccessChanged names the roles, groups and users.
+// hostAccessChanged names the roles, groups and users that the stack has, and those that it gives up.
 func hostAccessChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: kinds[s.Op], Subject: "access", What: []string{"roles, groups, users and permissions"}, rank: rankRest}
-	environment, _ := s.Present()["environment"].(map[string]any)
-	text, _ := environment["EM_INFRA_HOST_ACCESS"].(string)
-	if wanted, err := hostspec.ParseAccess(text); err == nil {
+	wanted, err := hostspec.ParseAccess(environmentOf(s.Present(), "EM_INFRA_HOST_ACCESS"))
+	if err == nil {
 		f.What = wanted.Names()
 	}
 	f.Means = []string{"it holds at once; a change that would take a privilege from the token of this run is refused"}
+	if former, err := hostspec.ParseAccess(environmentOf(s.Old, "EM_INFRA_HOST_ACCESS")); err == nil && s.Op == apitype.OpUpdate {
+		if gone := former.Without(wanted).Names(); len(gone) > 0 {
+			f.Means = append(f.Means, "deleted, if this stack has made them: "+strings.Join(gone, "; "))
+		}
+	}
 	if s.Op == apitype.OpDelete {
 		f.Means = []string{"what this stack has made is deleted, and what was there before it stays"}
 	}
 	return f
+}
+
+// environmentOf returns a variable of the environment of a Command.
+func environmentOf(properties map[string]any, name string) string {
+	environment, _ := properties["environment"].(map[string]any)
+	text, _ := environment[name].(string)
+	return text
 }
