@@ -49,7 +49,7 @@ var grants = []grant{
 	},
 	{
 		privilege: "Sys.Modify", scopes: []Scope{Root},
-		purpose: "sets the startup order of a VM; reads a host's network; allows downloads where the host knows no finer privilege",
+		purpose: "sets the startup order of a VM; reads a host's network, and changes it and the resolver in a stack of hosts; allows downloads where the host knows no finer privilege",
 	},
 	{
 		privilege: "Sys.AccessNetwork", scopes: []Scope{Host},
@@ -133,7 +133,7 @@ var grants = []grant{
 	},
 	{
 		privilege: "Mapping.Modify", scopes: []Scope{Mapping},
-		purpose: "creates and deletes the mapping of a GPU that the inventory describes",
+		purpose: "creates and deletes the mapping of a GPU that the inventory describes, and those of a stack of hosts, for USB devices on /mapping/usb",
 	},
 	{
 		privilege: "Mapping.Use", scopes: []Scope{Mapping},
