@@ -63,7 +63,7 @@ func TestInitInAnEmptyFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"pve: 16 threads, 64 GiB of memory; storage local (iso) with 96 GiB free; storage local-lvm (images) with 1024 GiB free; bridge vmbr0"}, found)
 	require.Equal(t, []string{
-		".gitignore", ".state/.gitkeep", "Pulumi.home.yaml", "Pulumi.yaml", "schemas/cluster.schema.json", "schemas/nodes.schema.json",
+		".gitignore", ".state/.gitkeep", "Pulumi.home.yaml", "Pulumi.yaml", "schemas/cluster.schema.json", "schemas/hosts.schema.json", "schemas/nodes.schema.json", "schemas/systems.schema.json",
 		"stacks/home/cluster.yaml", "stacks/home/nodes.yaml",
 	}, initialized.Files)
 	require.Equal(t, "https://192.168.1.11:6443", initialized.Inventory.Cluster.EndpointURL().String(), "the host itself has the first address")
