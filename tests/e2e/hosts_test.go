@@ -211,7 +211,7 @@ func (r *rehearsal) accessIsManaged() {
 	r.hasNothingToDo()
 
 	require.NoError(r.t, root.Delete(r.t.Context(), "/access/users/backup@pve", nil))
-	require.Regexp(r.t, `access +roles, groups, users, permissions +as in the inventory +user backup@pve is made`, r.mustRun(2, "drift", "--lab"))
+	require.Regexp(r.t, `(?s)access +roles, groups, +as in the inventory +user backup@pve is.+token +settings and +as in the inventory +token`, r.mustRun(2, "drift", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Contains(r.t, r.users(), "backup@pve")
 	require.NotContains(r.t, r.mustRun(0, "outputs", "proxmoxTokens", "--show-secrets", "--lab"), secret, "its token went with the user, and is made anew")
