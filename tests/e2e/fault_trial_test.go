@@ -149,7 +149,7 @@ func TestEveryFaultHasARow(t *testing.T) {
 func tryFault(t *testing.T, fault string, o trial, e end, times ...string) {
 	t.Helper()
 	if !e.runs() {
-		t.Skip("runs with -extended -faults all")
+		t.Skip("runs with -faults all")
 	}
 	t.Parallel()
 	r := begins(t, o, fault+"-"+path.Base(t.Name()))
