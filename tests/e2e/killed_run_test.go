@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,11 +16,14 @@ import (
 // killedStack is the stack of a run of these tests that is killed.
 const killedStack = "e2e-killed-run"
 
-// killedVariable is set for the run that is killed.
+// killedVariable names, for the run that is killed, the file that it writes when it can be killed.
 const killedVariable = "EM_INFRA_TEST_KILLED_RUN"
 
-// TestE2EAKilledTestRunLeavesNothing kills a run of these tests, as a time limit does, in the middle of a preview: the lab, its
-// control plane, em-infra, the engine and its plugins end.
+// pluginsOfARun are the programs that outlive their engine when nothing ends them.
+var pluginsOfARun = []string{"pulumi-resource-proxmoxve", "pulumi-resource-talos"}
+
+// TestE2EAKilledTestRunLeavesNothing kills a run of these tests, as a time limit does, after one of its tests has killed em-infra, its engine
+// and their guard: the lab, its control plane and the plugins that nobody watches any more end.
 func TestE2EAKilledTestRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, killedStack)
@@ -27,28 +32,40 @@ func TestE2EAKilledTestRunLeavesNothing(t *testing.T) {
 	run := exec.Command(self, "-test.run", "^TestE2EIsKilled$", "-test.v")
 	built, err := workshop.Tool()
 	require.NoError(t, err)
-	run.Env = append(os.Environ(), killedVariable+"=1", labstack.ToolVariable+"="+built, "TMPDIR="+t.TempDir()) // what it cannot remove goes with this test
+	ready := filepath.Join(t.TempDir(), "ready")
+	run.Env = append(os.Environ(), killedVariable+"="+ready, labstack.ToolVariable+"="+built, "TMPDIR="+t.TempDir()) // what it cannot remove goes with this test
+	var output bytes.Buffer
+	run.Stdout, run.Stderr = &output, &output
 	require.NoError(t, run.Start())
-	parts := []string{"pulumi", "pulumi-resource-proxmoxve", "pulumi-resource-talos", "controlplane"}
-	r.eventually("all parts of a run work", func() bool {
-		programs := programsOf(t, killedStack)
-		return !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(programs, part) })
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	r.eventually("it can be killed", func() bool {
+		require.Empty(t, ended, "%s", &output)
+		_, err := os.Stat(ready)
+		return err == nil
 	})
+	require.Subset(t, programsOf(t, killedStack), append(pluginsOfARun, "controlplane"))
 	require.NoError(t, run.Process.Kill())
-	require.Error(t, run.Wait())
+	require.Error(t, <-ended)
 	r.eventually("nothing of the run is left", func() bool { return len(programsOf(t, killedStack)) == 0 })
 }
 
 // TestE2EIsKilled is what the run that is killed does.
 func TestE2EIsKilled(t *testing.T) {
-	if os.Getenv(killedVariable) == "" {
+	ready := os.Getenv(killedVariable)
+	if ready == "" {
 		t.Skip("only for the test of a run that is killed")
 	}
 	r := newRehearsal(t, killedStack)
 	r.mustRun(0, "up", "--lab", "--yes")
-	for { // while one goes on, the engine, its plugins and the control plane run at the same time
-		r.mustRun(0, "preview", "--lab")
-	}
+	kill := r.startToKill("preview", "--lab")
+	r.eventually("the plugins of a preview work", func() bool {
+		programs := programsOf(t, killedStack)
+		return !slices.ContainsFunc(pluginsOfARun, func(plugin string) bool { return !slices.Contains(programs, plugin) })
+	})
+	kill()
+	require.NoError(t, os.WriteFile(ready, nil, 0o600))
+	<-t.Context().Done() // it is killed first
 }
 
 // programsOf returns the programs of the processes that have something to do with a stack.

@@ -16,8 +16,15 @@ import (
 // Run runs the tests of a package that brings clusters up, in a workshop that opened receives, and returns the exit code. closed is called
 // after the tests. perProcessor is how many tests run at once for each processor, unless -parallel says how many.
 func Run(m *testing.M, perProcessor int, opened func(*Workshop), closed func() error) int {
+	if lifeline := os.Getenv(sweeperVariable); lifeline != "" {
+		return exitCode(0, sweep(os.Stdin, lifeline))
+	}
 	flag.Parse()
-	code, err := run(m, perProcessor, opened, closed)
+	return exitCode(run(m, perProcessor, opened, closed))
+}
+
+// exitCode prints an error, and returns the exit code of a run.
+func exitCode(code int, err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -37,7 +44,11 @@ func run(m *testing.M, perProcessor int, opened func(*Workshop), closed func() e
 	if err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, closed(), workshop.Close()) }()
+	swept, err := startSweeper(workshop.lifeline.Name())
+	if err != nil {
+		return 1, errors.Join(err, workshop.Close())
+	}
+	defer func() { err = errors.Join(err, closed(), workshop.Close(), swept()) }()
 	opened(workshop)
 	if err := runAtOnce(perProcessor); err != nil {
 		return 1, err
