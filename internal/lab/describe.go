@@ -33,6 +33,9 @@ func describe(o Options) (Description, error) {
 	case err != nil:
 		return d, err
 	}
+	if d, err = d.withNetworks(o); err != nil {
+		return d, err
+	}
 	if d, err = d.withNAS(o); err != nil {
 		return d, err
 	}
@@ -65,43 +68,44 @@ func newDescription(o Options) (Description, error) {
 			return Description{}, err
 		}
 	}
-	network, ports, err := o.chooseAddresses()
+	networks, ports, err := o.chooseAddresses()
 	if err != nil {
 		return Description{}, err
 	}
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return Description{
-		Stack:     o.Stack,
-		Host:      o.Site.Host,
-		Network:   network,
-		Proxmox:   netip.AddrPortFrom(loopback, ports[0]),
-		Factory:   netip.AddrPortFrom(loopback, ports[1]),
-		Token:     tokenID + "=" + strings.ToLower(rand.Text()),
-		Password:  strings.ToLower(rand.Text()),
-		TimeScale: pace.DefaultScale,
-		Release:   cmp.Or(o.Release, schema.Release84),
-		Seed:      cmp.Or(o.Seed, o.Stack),
+		Stack:           o.Stack,
+		Host:            o.Site.Host,
+		Network:         networks[0],
+		FurtherNetworks: networks[1:],
+		Proxmox:         netip.AddrPortFrom(loopback, ports[0]),
+		Factory:         netip.AddrPortFrom(loopback, ports[1]),
+		Token:           tokenID + "=" + strings.ToLower(rand.Text()),
+		Password:        strings.ToLower(rand.Text()),
+		TimeScale:       pace.DefaultScale,
+		Release:         cmp.Or(o.Release, schema.Release84),
+		Seed:            cmp.Or(o.Seed, o.Stack),
 	}, nil
 }
 
 // chooseAddresses returns addresses that no other lab has. Where labs of other projects that are stopped have taken all, it
 // returns free ones of theirs.
-func (o Options) chooseAddresses() (network netip.Prefix, ports []uint16, err error) {
+func (o Options) chooseAddresses() (networks []netip.Prefix, ports []uint16, err error) {
 	registered, err := registry(o.Registry).others(o.Dir)
 	if err != nil {
-		return network, nil, fmt.Errorf("look for other labs: %w", err)
+		return nil, nil, fmt.Errorf("look for other labs: %w", err)
 	}
 	beside := descriptionsBeside(o.Dir)
 	for _, labs := range [][]Description{slices.Concat(registered, beside), beside} {
 		others := takenBy(labs)
-		if network, err = chooseNetwork(o.Site, others.networks); err == nil {
+		if networks, err = chooseNetworks(o.Site, others.networks); err == nil {
 			ports, err = freePorts(2, others.ports)
 		}
 		if err == nil {
 			break
 		}
 	}
-	return network, ports, err
+	return networks, ports, err
 }
 
 func freePorts(count int, taken []uint16) ([]uint16, error) {

@@ -8,21 +8,23 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/em-infra/em-infra/internal/atomicfile"
-
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
 // Description is what a client of a lab needs to know. It is chosen when the lab is made and then kept, because the stack's
 // state refers to it.
 type Description struct {
-	// Stack whose rehearsal the lab serves.
+	// Stack whose rehearsal the lab serves, or another name of the lab.
 	Stack string `json:"stack"`
 	// Host is the Proxmox VE node that is emulated.
 	Host string `json:"host"`
-	// Network is the loopback network that the nodes' addresses are moved to.
+	// Network is the loopback network that the nodes' addresses are moved to, the first one of several.
 	Network netip.Prefix `json:"network"`
+	// FurtherNetworks are those of other clusters, for a lab of several stacks. They begin with the same two bytes.
+	FurtherNetworks []netip.Prefix `json:"furtherNetworks,omitempty"`
 	// Proxmox is the address of the Proxmox VE API.
 	Proxmox netip.AddrPort `json:"proxmox"`
 	// Factory is the address of the Image Factory.
@@ -53,6 +55,25 @@ func (d Description) Bears(release schema.Release) error {
 		return nil
 	}
 	return fmt.Errorf("the lab of %s was made as Proxmox VE %s and stays that: leave --pve out, or stop the lab and delete its folder to begin anew with %s", d.Stack, d.Release, release)
+}
+
+// Networks returns all networks of the nodes, at least one.
+func (d Description) Networks() []netip.Prefix {
+	return append([]netip.Prefix{d.Network}, d.FurtherNetworks...)
+}
+
+// NetworkOf returns the loopback network of a cluster's network. A lab with one network has it for every cluster. The error says that
+// the lab has to be started anew.
+func (d Description) NetworkOf(own netip.Prefix) (netip.Prefix, error) {
+	if len(d.FurtherNetworks) == 0 {
+		return d.Network, nil
+	}
+	if own.Addr().Is4() {
+		if moved := loopbackOf(own, d.Network.Addr().As4()[1]); slices.Contains(d.Networks(), moved) {
+			return moved, nil
+		}
+	}
+	return netip.Prefix{}, fmt.Errorf("the lab does not have the network %s yet: start it anew with `em-infra lab stop --site` and `em-infra lab start --site`", own)
 }
 
 // ProxmoxEndpoint returns the URL for em-infra:proxmoxEndpoint.

@@ -3,6 +3,7 @@ package lab
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,13 +11,16 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// edits watches the inventory's files while the lab runs. A host, storage or GPU that is added there exists from the next
+// edits watches the files of inventories while the lab runs. A host, storage or GPU that is added there exists from the next
 // request on.
 type edits struct {
-	dir string
+	// dirs are the folders of the inventories of clusters.
+	dirs []string
+	// describe describes the hosts by what the files contain now.
+	describe func() ([]proxmox.Host, error)
 
 	mu   sync.Mutex
-	seen [2]stamp // of cluster.yaml and nodes.yaml
+	seen []stamp // of each folder's cluster.yaml and nodes.yaml
 }
 
 // stamp identifies a version of a file.
@@ -30,21 +34,23 @@ type stamp struct {
 func (e *edits) hosts() []proxmox.Host {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var now [2]stamp
-	for i, name := range []string{inventory.ClusterFile, inventory.NodesFile} {
-		info, err := os.Stat(filepath.Join(e.dir, name))
-		if err != nil {
-			return nil
+	var now []stamp
+	for _, dir := range e.dirs {
+		for _, name := range []string{inventory.ClusterFile, inventory.NodesFile} {
+			info, err := os.Stat(filepath.Join(dir, name))
+			if err != nil {
+				return nil
+			}
+			now = append(now, stamp{info.ModTime(), info.Size()})
 		}
-		now[i] = stamp{info.ModTime(), info.Size()}
 	}
-	if now == e.seen {
+	if slices.Equal(now, e.seen) {
 		return nil
 	}
 	e.seen = now // set before the files are read, so that a write in between is not missed
-	inv, err := inventory.Load(e.dir)
+	hosts, err := e.describe()
 	if err != nil {
 		return nil
 	}
-	return hosts(inv)
+	return hosts
 }

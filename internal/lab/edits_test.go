@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
 )
 
@@ -18,7 +19,7 @@ func TestEditsOfTheInventory(t *testing.T) {
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	described := lab.Edits(dir)
+	described := lab.Edits(&inventory.Inventory{Dir: dir})
 	require.Nil(t, described(), "there are no files")
 	write("cluster.yaml", strings.Replace(clusterYAML, "{vmid: 9000}", "{vmid: 9000, perHost: {vmhost2: 9001}}", 1))
 	write("nodes.yaml", nodesYAML)

@@ -10,15 +10,18 @@ import (
 
 // ChooseNetwork returns the network of a new lab, for tests.
 func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
-	network, _, err := Options{Site: SiteOf(inv), Dir: dir}.chooseAddresses()
-	return network, err
+	networks, _, err := Options{Site: SiteOf(inv), Dir: dir}.chooseAddresses()
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return networks[0], nil
 }
 
 // Hosts is hosts for tests.
 func Hosts(inv *inventory.Inventory) []proxmox.Host { return hosts(inv) }
 
-// Edits returns the hosts function of edits.
-func Edits(dir string) func() []proxmox.Host { return (&edits{dir: dir}).hosts }
+// Edits returns the hosts function of edits, for the inventory of a cluster.
+func Edits(inv *inventory.Inventory) func() []proxmox.Host { return SiteOf(inv).described() }
 
 // Write is write for tests.
 func (d Description) Write(dir string) error { return d.write(dir) }

@@ -16,7 +16,7 @@ var machinesNetwork = netip.MustParsePrefix("192.168.20.0/24")
 // everything that it describes.
 func SiteOfHosts(inv *hostinventory.Inventory) Site {
 	names := inv.Hosts()
-	site := Site{Host: names[0], Network: machinesNetwork}
+	site := Site{Host: names[0], Networks: []netip.Prefix{machinesNetwork}}
 	for i, name := range names {
 		site.Hosts = append(site.Hosts, proxmox.Host{
 			Name: name, Cores: leastCores, CPUModel: cpuModel, MemoryMiB: leastMemoryMiB, Storages: installedStorages(), PCI: mappedDevices(inv, name),

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ const (
 // it names, so that a rehearsal downloads nothing. What is inside of the systems is not emulated.
 func SiteOfSystems(inv *systems.Inventory) Site {
 	names := inv.Hosts()
-	site := Site{Host: names[0], Network: machinesNetwork, standIns: standInsOf(inv.File)}
+	site := Site{Host: names[0], Networks: []netip.Prefix{machinesNetwork}, standIns: standInsOf(inv.File)}
 	for _, name := range names {
 		site.Hosts = append(site.Hosts, hostOfSystems(inv.File, name))
 	}

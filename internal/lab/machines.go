@@ -26,7 +26,7 @@ func (m machines) PowerOn(ctx context.Context, machine proxmox.Machine) error {
 		m.foreign.powerOn(machine.VMID)
 		return nil
 	}
-	guest := hardware(machine)
+	guest := guestHardware(machine)
 	macs := make([]net.HardwareAddr, len(guest.NICs))
 	for i, nic := range guest.NICs {
 		macs[i] = nic.MAC
@@ -93,8 +93,8 @@ func (m machines) report(vmid int, err error) {
 	}
 }
 
-// hardware returns a VM as its guest sees it.
-func hardware(m proxmox.Machine) talos.Hardware {
+// guestHardware returns a VM as its guest sees it.
+func guestHardware(m proxmox.Machine) talos.Hardware {
 	h := talos.Hardware{
 		VMID:      m.VMID,
 		Name:      m.Name,

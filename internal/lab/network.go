@@ -6,40 +6,72 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
 // nodePort is the port of Talos on every node.
 const nodePort = 50000
 
-// Networks of labs begin with 127.20 to 127.99. The other bytes are the inventory's, so that addresses are easy to recognise.
+// Networks of labs begin with 127.20 to 127.99.
 const firstLabByte, lastLabByte = 20, 99
 
 var errNoNetwork = errors.New("no loopback network is free for the nodes: stop other labs with `em-infra lab stop`")
 
-// chooseNetwork returns a free loopback network for the machines of a site, with the prefix length of their own network. No
-// other lab has taken it, and its Talos ports are free. If possible, 192.168.20.0/24 becomes 127.20.20.0/24.
-func chooseNetwork(site Site, taken []netip.Prefix) (netip.Prefix, error) {
-	network := site.Network
-	if !network.Addr().Is4() || network.Bits() < 16 {
-		return netip.Prefix{}, fmt.Errorf("network.cidr %s cannot be rehearsed (IPv4, /16 or longer): choose a smaller network", network)
+// loopbackOf returns a network with 127 and the given byte at its beginning. The other bytes stay, so that addresses are easy to recognise.
+func loopbackOf(network netip.Prefix, second byte) netip.Prefix {
+	bytes := network.Addr().As4()
+	bytes[0], bytes[1] = 127, second
+	return netip.PrefixFrom(netip.AddrFrom4(bytes), network.Bits()).Masked()
+}
+
+// chooseNetworks returns free loopback networks for the machines of a site, each with the prefix length of its own network. No
+// other lab has taken them, and their Talos ports are free. If possible, 192.168.20.0/24 becomes 127.20.20.0/24.
+func chooseNetworks(site Site, taken []netip.Prefix) ([]netip.Prefix, error) {
+	for _, network := range site.Networks {
+		if !network.Addr().Is4() || network.Bits() < 16 {
+			return nil, fmt.Errorf("network.cidr %s cannot be rehearsed (IPv4, /16 or longer): choose a smaller network", network)
+		}
 	}
-	for second := firstLabByte; second <= lastLabByte; second++ {
-		bytes := network.Addr().As4()
-		bytes[0], bytes[1] = 127, byte(second)
-		candidate := netip.PrefixFrom(netip.AddrFrom4(bytes), network.Bits())
-		if overlapsAny(candidate, taken) {
+	for second := byte(firstLabByte); second <= lastLabByte; second++ {
+		candidates, err := site.moved(second)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(candidates, func(n netip.Prefix) bool { return overlapsAny(n, taken) }) {
 			continue
 		}
-		free, err := site.isFree(candidate)
+		free, err := site.isFree(candidates, second)
 		if err != nil {
-			return netip.Prefix{}, err
+			return nil, err
 		}
 		if free {
-			return candidate, nil
+			return candidates, nil
 		}
 	}
-	return netip.Prefix{}, errNoNetwork
+	return nil, errNoNetwork
+}
+
+// withNetworks adds the networks of clusters that a lab of several stacks did not have yet. They begin like its first one.
+func (d Description) withNetworks(o Options) (Description, error) {
+	if len(o.Site.Networks) < 2 {
+		return d, nil
+	}
+	second := d.Network.Addr().As4()[1]
+	all, err := o.Site.moved(second)
+	if err != nil {
+		return d, err
+	}
+	for _, network := range all {
+		if slices.Contains(d.Networks(), network) {
+			continue
+		}
+		if overlapsAny(network, d.Networks()) || !isFree(claim(network)) {
+			return d, fmt.Errorf("the lab cannot have the network %s beside %s, which it was made with: destroy what runs on it, then delete %s to begin anew", network, d.Network, o.Dir)
+		}
+		d.FurtherNetworks = append(d.FurtherNetworks, network)
+	}
+	return d, nil
 }
 
 // descriptionsBeside returns the descriptions of the project's other labs. It skips those that cannot be read.
@@ -68,7 +100,7 @@ func claim(network netip.Prefix) netip.AddrPort {
 	return netip.AddrPortFrom(network.Masked().Addr(), nodePort)
 }
 
-// claimNetwork reserves the network for this lab until the listener is closed.
+// claimNetwork reserves a network for this lab until the listener is closed.
 func claimNetwork(network netip.Prefix, dir string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", claim(network).String())
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -86,7 +86,7 @@ func takenBy(labs []Description) taken {
 	var t taken
 	for _, d := range labs {
 		t.ports = append(t.ports, d.Proxmox.Port(), d.Factory.Port(), d.NAS.Port())
-		t.networks = append(t.networks, d.Network)
+		t.networks = append(t.networks, d.Networks()...)
 	}
 	return t
 }

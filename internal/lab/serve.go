@@ -5,16 +5,13 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -165,7 +162,7 @@ func (e *emulation) openHost(o Options, d Description) error {
 
 func (e *emulation) machines(o Options, d Description) machines {
 	return machines{
-		fleet: e.fleet, foreign: newForeignGuests(), reservations: reservations{dir: o.Site.inventory, network: d.Network}, log: o.Log,
+		fleet: e.fleet, foreign: newForeignGuests(), reservations: reservations{clusters: o.Site.clusters, lab: d}, log: o.Log,
 	}
 }
 
@@ -270,45 +267,4 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
-}
-
-// listeners are the sockets of the lab. The claim serves nothing: it reserves the node network against labs of other projects
-// on this machine.
-type listeners struct{ proxmox, factory, nas, console, claim net.Listener }
-
-// close also closes listeners that were never served. Closing one twice is harmless.
-func (l listeners) close() {
-	for _, listener := range []net.Listener{l.proxmox, l.factory, l.nas, l.console, l.claim} {
-		if listener != nil {
-			listener.Close()
-		}
-	}
-}
-
-func listen(d Description, dir string) (l listeners, err error) {
-	if l.proxmox, err = listenOn(d.Proxmox, "the Proxmox VE API", dir); err != nil {
-		return l, err
-	}
-	l.factory, err = listenOn(d.Factory, "the Image Factory", dir)
-	if err == nil && d.NAS.IsValid() {
-		l.nas, err = listenOn(d.NAS, "TrueNAS", dir)
-	}
-	if err == nil {
-		l.console, err = control.Listen(dir)
-	}
-	if err == nil {
-		l.claim, err = claimNetwork(d.Network, dir)
-	}
-	if err != nil {
-		l.close()
-	}
-	return l, err
-}
-
-func listenOn(address netip.AddrPort, what, dir string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address.String())
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s of the lab listens on %s, which another process has taken: find it with `ss -ltnp 'sport = :%d'`, end it, and start the lab again; or delete %s to begin anew with other ports", what, address, address.Port(), dir)
-	}
-	return listener, err
 }

@@ -110,7 +110,7 @@ func site(read file) (lab.Site, error) {
 	for i, h := range read.Hosts {
 		hosts[i] = h.described()
 	}
-	return lab.Site{Hosts: hosts, Host: read.Hosts[0].Name, Network: network.Masked()}, hardware.Validate(hosts)
+	return lab.Site{Hosts: hosts, Host: read.Hosts[0].Name, Networks: []netip.Prefix{network.Masked()}}, hardware.Validate(hosts)
 }
 
 func (h host) described() proxmox.Host {

@@ -1,0 +1,71 @@
+package lab
+
+import (
+	"slices"
+
+	hostinventory "github.com/em-infra/em-infra/internal/inventory/hosts"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
+)
+
+// hosts returns the hosts of all stacks, those of the clusters first.
+func (p Project) hosts() []proxmox.Host {
+	var all []proxmox.Host
+	for _, inv := range p.Platforms {
+		all = withRoomFor(all, hosts(inv))
+	}
+	for _, inv := range p.Systems {
+		all = withRoomFor(all, SiteOfSystems(inv).Hosts)
+	}
+	for _, inv := range p.Hosts {
+		for _, installed := range SiteOfHosts(inv).Hosts {
+			at := slices.IndexFunc(all, func(h proxmox.Host) bool { return h.Name == installed.Name })
+			if at < 0 {
+				all = append(all, installed)
+				continue
+			}
+			all[at] = before(inv, installed, all[at])
+		}
+	}
+	return all
+}
+
+// withRoomFor returns hosts with the additions of another description, and with room for what both place on them.
+func withRoomFor(hosts, more []proxmox.Host) []proxmox.Host {
+	grown := hardware.Grown(hosts, more)
+	for i, h := range grown {
+		memoryMiB, bytes := 0, map[string]uint64{}
+		for _, one := range slices.Concat(hosts, more) {
+			if one.Name != h.Name {
+				continue
+			}
+			memoryMiB += one.MemoryMiB
+			for _, storage := range one.Storages {
+				bytes[storage.Name] += storage.TotalBytes
+			}
+		}
+		grown[i].MemoryMiB, grown[i].Storages = memoryMiB, slices.Clone(h.Storages)
+		for at, storage := range h.Storages {
+			grown[i].Storages[at].TotalBytes = bytes[storage.Name]
+		}
+	}
+	return grown
+}
+
+// before returns a host as it is before a stack of hosts: as installed, with what the other stacks need of it and that one does not describe.
+func before(inv *hostinventory.Inventory, installed, needed proxmox.Host) proxmox.Host {
+	needed.Storages = slices.DeleteFunc(slices.Clone(needed.Storages), func(s proxmox.Storage) bool {
+		_, described := inv.StorageOn(s.Name, needed.Name)
+		return described
+	})
+	bridges := needed.Bridges
+	needed.Bridges = slices.DeleteFunc(slices.Clone(bridges), func(b proxmox.Bridge) bool { return inv.HasBridge(b.Name, needed.Name) })
+	for i, bridge := range installed.Bridges {
+		at := slices.IndexFunc(bridges, func(b proxmox.Bridge) bool { return b.Name == bridge.Name })
+		installed.Bridges[i].VLANAware = at >= 0 && bridges[at].VLANAware && !inv.HasBridge(bridge.Name, needed.Name)
+	}
+	needed.PCI = slices.DeleteFunc(slices.Clone(needed.PCI), func(d proxmox.PCIDevice) bool {
+		return slices.ContainsFunc(inv.File.Mappings, func(m hostinventory.Mapping) bool { return m.Name == d.Mapping })
+	})
+	return hardware.Grown([]proxmox.Host{installed}, []proxmox.Host{needed})[0]
+}
