@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi-command/sdk/go/command/local"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
@@ -24,6 +25,9 @@ type PoolArgs struct {
 	Name string
 	// API of Proxmox VE. Required. A change looks for the pool again.
 	API ProxmoxAPI
+	// Owner is the stack that the pool belongs to, with or without machines. Default: none, it is deleted with the last machine in it. A
+	// change is noted on the pool in place.
+	Owner string
 }
 
 // NewPool creates a pool unless one of that name exists. Deleting the resource deletes only a pool that was created here, and
@@ -33,10 +37,14 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 	if err := args.validate(); err != nil {
 		return nil, fmt.Errorf("pool %q: %w", name, err)
 	}
+	environment := args.API.environment()
+	if args.Owner != "" {
+		environment[pve.PoolOwnerVariable] = pulumi.String(args.Owner)
+	}
 	made, err := local.NewCommand(ctx, name, &local.CommandArgs{
 		Create:      pulumi.String(Tool + " pool ensure " + args.Name),
 		Delete:      pulumi.String(Tool + " pool release " + args.Name),
-		Environment: args.API.environment(),
+		Environment: environment,
 		Triggers:    pulumi.ToArray([]any{args.Name}),
 	}, opts...)
 	if err != nil {

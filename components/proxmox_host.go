@@ -81,7 +81,7 @@ func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opt
 
 func (h *ProxmoxHost) addPools(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
 	for _, pool := range args.Pools {
-		made, err := NewPool(ctx, name+"-pool-"+pool, &PoolArgs{Name: pool, API: args.API}, pulumi.Parent(h))
+		made, err := NewPool(ctx, name+"-pool-"+pool, &PoolArgs{Name: pool, API: args.API, Owner: name}, pulumi.Parent(h))
 		if err != nil {
 			return err
 		}

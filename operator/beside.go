@@ -74,10 +74,10 @@ func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, erro
 }
 
 // makers returns the stacks of hosts beside this one that configure the same Proxmox VE. One whose inventory is not valid is left out: a command
-// for it reports the error. A rehearsal has none: its host has what the inventory needs.
+// for it reports the error. A rehearsal on a lab of its own has none: its host has what the inventory needs.
 func (o *Operator) makers() (preflight.Makers, error) {
 	w := o.workspace
-	if w.Rehearsed {
+	if w.Rehearsed && w.SharedLab() == "" {
 		return nil, nil
 	}
 	endpoint, err := w.RealEndpoint()
@@ -91,15 +91,23 @@ func (o *Operator) makers() (preflight.Makers, error) {
 	var makers preflight.Makers
 	for _, other := range others {
 		there, err := other.RealEndpoint()
-		if err != nil || there == "" || pve.Origin(endpoint) != pve.Origin(there) {
+		if err != nil || there == "" && !w.Rehearsed || pve.Origin(endpoint) != pve.Origin(there) {
 			continue
 		}
 		content, err := LoadContent(workspace.Nearby(other.Inventory))
 		if layer, isHosts := content.(hostsLayer); err == nil && isHosts {
-			makers = append(makers, preflight.Maker{Stack: other.Stack, Inventory: layer.Inventory})
+			makers = append(makers, preflight.Maker{Place: stackFlagsOf(other.Stack, w.Rehearsed), Inventory: layer.Inventory})
 		}
 	}
 	return makers, nil
+}
+
+// stackFlagsOf returns the flags that select a stack of the project.
+func stackFlagsOf(stack string, rehearsed bool) string {
+	if rehearsed {
+		return "--stack " + stack + " --lab"
+	}
+	return "--stack " + stack
 }
 
 // Validate loads the stack's inventory, whatever its kind is, and compares it with the inventories of the stacks beside it. It needs no network. The error

@@ -21,7 +21,7 @@ func (s *session) configure(ctx context.Context, host LabHost) error {
 		return err
 	}
 	if s.workspace.Rehearsed {
-		wanted := rehearsalConfig(s.workspace, host)
+		wanted := s.rehearsalConfig(host)
 		if differs(config, wanted) {
 			if err := s.state.SetConfig(ctx, wanted); err != nil {
 				return err
@@ -69,14 +69,19 @@ func (o *Operator) connection(ctx context.Context, config auto.ConfigMap) (pve.C
 	return host, err
 }
 
-func rehearsalConfig(w *workspace.Workspace, host LabHost) auto.ConfigMap {
+// rehearsalConfig returns the configuration of a rehearsal, after its inventory was moved to the lab's network.
+func (s *session) rehearsalConfig(host LabHost) auto.ConfigMap {
+	network := host.Networks[0] // of a stack without a cluster
+	if s.inventory != nil {
+		network = s.inventory.Cluster.Network.CIDR
+	}
 	config := auto.ConfigMap{
-		stacks.Key(stacks.KeyInventory):       {Value: w.Inventory},
+		stacks.Key(stacks.KeyInventory):       {Value: s.workspace.Inventory},
 		stacks.Key(stacks.KeyProxmoxEndpoint): {Value: host.Endpoint},
 		stacks.Key(stacks.KeyProxmoxToken):    {Value: host.Token, Secret: true},
 		stacks.Key(stacks.KeyProxmoxInsecure): {Value: "true"},
 		stacks.Key(stacks.KeyImageFactoryURL): {Value: host.FactoryURL},
-		stacks.Key(stacks.KeyLabNetwork):      {Value: host.Network.String()},
+		stacks.Key(stacks.KeyLabNetwork):      {Value: network.String()},
 	}
 	if host.StorageEndpoint != "" {
 		config[stacks.Key(stacks.KeyLabStorage)] = auto.ConfigValue{Value: host.StorageEndpoint + "#" + host.StorageFingerprint}

@@ -39,7 +39,11 @@ func (o *Operator) inLab(inv *inventory.Inventory) (*inventory.Inventory, error)
 	if err != nil || !found {
 		return inv, err
 	}
-	return inv.Rebase(host.Network)
+	network, err := host.NetworkOf(inv.Cluster.Network.CIDR)
+	if err != nil {
+		return nil, refused(err)
+	}
+	return inv.Rebase(network)
 }
 
 // askNodes asks all nodes concurrently whether they answer under the cluster's PKI. Without a talosconfig it asks none.

@@ -27,6 +27,8 @@ type Lab interface {
 type Site struct {
 	// Stack is the name of the stack.
 	Stack string
+	// Shared is the name of a lab that several stacks share; empty for a lab of the stack's own.
+	Shared string
 	// Root is the folder of the project.
 	Root string
 	// Dir is the folder of the lab's files.
@@ -36,7 +38,7 @@ type Site struct {
 }
 
 func siteOf(w *workspace.Workspace) Site {
-	return Site{Stack: w.Stack, Root: w.Root, Dir: w.Dir, Inventory: w.Inventory}
+	return Site{Stack: w.Stack, Shared: w.SharedLab(), Root: w.Root, Dir: w.Lab, Inventory: w.Inventory}
 }
 
 // LabHost is the host that a lab emulates.
@@ -55,8 +57,10 @@ type LabHost struct {
 	StorageEndpoint, StorageFingerprint, StorageKey string
 	// FactoryURL is the URL of the Image Factory.
 	FactoryURL string
-	// Network is the network of the nodes' addresses.
-	Network netip.Prefix
+	// Networks are those of the nodes' addresses, one for each cluster that has its own network.
+	Networks []netip.Prefix
+	// NetworkOf returns the one of a cluster's own network.
+	NetworkOf func(own netip.Prefix) (netip.Prefix, error)
 	// TimeScale is the factor for the durations of a small server.
 	TimeScale float64
 }

@@ -19,10 +19,20 @@ type layer interface {
 	Content
 
 	// examine checks whether the hosts can bear what the inventory describes. It changes nothing.
-	// The interfaces that are allowed may be changed although the API is reached by them. The deployment says what the stack has made.
-	examine(ctx context.Context, host pve.Connection, allowed []string, deployment apitype.DeploymentV3) (preflight.Report, error)
+	examine(ctx context.Context, facts layerFacts) (preflight.Report, error)
 	// findByHand compares what the engine's refresh does not read with the state.
 	findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand
+}
+
+// layerFacts are what the checks of a layer know beside its inventory.
+type layerFacts struct {
+	host pve.Connection
+	// interfaces may be changed although the API is reached by them.
+	interfaces []string
+	// deployment has what the stack has made.
+	deployment apitype.DeploymentV3
+	// makers are the stacks of hosts beside this one.
+	makers preflight.Makers
 }
 
 // layerRun does in an operation on a layer what the session does in one on a platform.

@@ -25,17 +25,17 @@ type hostsLayer struct{ *hosts.Inventory }
 var _ layer = hostsLayer{}
 
 // examine implements [layer].
-func (h hostsLayer) examine(ctx context.Context, host pve.Connection, allowed []string, deployment apitype.DeploymentV3) (preflight.Report, error) {
-	commands := commandsByName(deployment)
-	access := pve.AccessRun{Connection: host, Wanted: stacks.HostAccess(h.Inventory), Made: accessMadeBy(commands[stacks.HostAccessName(h.Inventory)])}
+func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Report, error) {
+	commands := commandsByName(facts.deployment)
+	access := pve.AccessRun{Connection: facts.host, Wanted: stacks.HostAccess(h.Inventory), Made: accessMadeBy(commands[stacks.HostAccessName(h.Inventory)])}
 	var tokens []pve.HostTokenRun
 	wanted, names := stacks.HostTokens(h.Inventory)
 	for i, token := range wanted {
-		tokens = append(tokens, pve.HostTokenRun{Connection: host, Wanted: token, Former: printedBy(commands[names[i]])})
+		tokens = append(tokens, pve.HostTokenRun{Connection: facts.host, Wanted: token, Former: printedBy(commands[names[i]])})
 	}
 	return preflight.Hosts(ctx, preflight.HostsSubject{
 		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory),
-		Access: access, Tokens: tokens, Allowed: allowed, Host: host,
+		Access: access, Tokens: tokens, Allowed: facts.interfaces, Host: facts.host,
 	})
 }
 

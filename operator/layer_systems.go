@@ -27,8 +27,8 @@ var (
 )
 
 // examine implements [layer]. Systems change no interface of a host.
-func (l systemsLayer) examine(ctx context.Context, host pve.Connection, _ []string, _ apitype.DeploymentV3) (preflight.Report, error) {
-	return preflight.Systems(ctx, preflight.SystemsSubject{Inventory: l.Inventory, Host: host})
+func (l systemsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Report, error) {
+	return preflight.Systems(ctx, preflight.SystemsSubject{Inventory: l.Inventory, Host: facts.host, Makers: facts.makers})
 }
 
 // findByHand implements [layer]: pools, templates and files are made by Commands, which no refresh reads, and the provider overlooks parts of

@@ -33,18 +33,18 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 
 // ExamineHost implements [previewHost].
 func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
+	makers, err := s.makers()
+	if err != nil {
+		return nil, err
+	}
 	if s.layer != nil {
 		exported, err := s.state.Seen(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return s.layer.examine(ctx, s.host, s.interfaces, exported.Deployment)
+		return s.layer.examine(ctx, layerFacts{host: s.host, interfaces: s.interfaces, deployment: exported.Deployment, makers: makers})
 	}
 	factory, err := factoryURL(s.factory)
-	if err != nil {
-		return nil, err
-	}
-	makers, err := s.makers()
 	if err != nil {
 		return nil, err
 	}

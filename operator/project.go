@@ -36,13 +36,9 @@ type StackSummary struct {
 // Stacks returns the stacks of the project that a folder belongs to, sorted by their names. An empty folder is the current one. Only
 // files are read. A stack whose files are wrong has a Problem.
 func Stacks(folder string) ([]StackSummary, error) {
-	here, err := filepath.Abs(folder)
+	root, err := projectRoot(folder)
 	if err != nil {
-		return nil, fmt.Errorf("current folder: %w", err)
-	}
-	root, err := workspace.FindRoot(here)
-	if err != nil {
-		return nil, refused(err)
+		return nil, err
 	}
 	names, err := workspace.Stacks(root)
 	if err != nil {
@@ -53,6 +49,16 @@ func Stacks(folder string) ([]StackSummary, error) {
 		found = append(found, summarize(root, name))
 	}
 	return found, nil
+}
+
+// projectRoot returns the folder of the project that a folder belongs to.
+func projectRoot(folder string) (string, error) {
+	here, err := filepath.Abs(folder)
+	if err != nil {
+		return "", fmt.Errorf("current folder: %w", err)
+	}
+	root, err := workspace.FindRoot(here)
+	return root, refused(err)
 }
 
 func summarize(root, stack string) StackSummary {

@@ -22,9 +22,14 @@ func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 	if err != nil || s.layer != nil {
 		return host, err
 	}
-	moved, err := s.inventory.Rebase(host.Network)
+	network, err := host.NetworkOf(s.inventory.Cluster.Network.CIDR)
 	if err != nil {
-		return host, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(s.workspace.Dir)))
+		lab := s.remedies().Lab
+		return host, refused(fmt.Errorf("%w: start it again, with `em-infra lab stop %s` and `em-infra lab start %s`", err, lab, lab))
+	}
+	moved, err := s.inventory.Rebase(network)
+	if err != nil {
+		return host, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(s.workspace.Lab)))
 	}
 	s.work(moved)
 	return host, nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -42,7 +41,7 @@ func newHostNetworkOperation(name, short string, operate func(pve.NetworkRun, co
 		Example: "  em-infra host network " + name,
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			run, err := hostNetworkRun(command.ErrOrStderr())
+			run, err := hostNetworkRun(command.OutOrStdout())
 			if err != nil {
 				return refused(err)
 			}
@@ -60,17 +59,25 @@ func newHostNetworkOperation(name, short string, operate func(pve.NetworkRun, co
 	}
 }
 
+// wantedOf reads what is wanted from a variable of the environment, in the form of the program.
+func wantedOf[T any](variable, what string, parse func(string) (T, error)) (wanted T, err error) {
+	text := os.Getenv(variable)
+	if text == "" {
+		return wanted, fmt.Errorf("%s is empty: put the wanted %s there", variable, what)
+	}
+	if wanted, err = parse(text); err != nil {
+		return wanted, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", variable, err)
+	}
+	return wanted, nil
+}
+
 // hostNetworkRun returns the operation that the environment describes. What it says goes to out.
 func hostNetworkRun(out io.Writer) (run pve.NetworkRun, err error) {
 	if run.Connection, err = connectionFromEnvironment(); err != nil {
 		return run, err
 	}
-	text := os.Getenv(hostNetworkVariable)
-	if text == "" {
-		return run, errors.New(hostNetworkVariable + " is empty: put the wanted network of the host there")
-	}
-	if run.Wanted, err = hostspec.ParseNetwork(text); err != nil {
-		return run, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", hostNetworkVariable, err)
+	if run.Wanted, err = wantedOf(hostNetworkVariable, "network of the host", hostspec.ParseNetwork); err != nil {
+		return run, err
 	}
 	if allowed := os.Getenv(pve.AllowInterfacesVariable); allowed != "" {
 		run.Allowed = strings.Split(allowed, ",")

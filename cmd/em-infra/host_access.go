@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -56,12 +55,8 @@ func hostAccessRun() (run pve.AccessRun, err error) {
 	if run.Connection, err = connectionFromEnvironment(); err != nil {
 		return run, err
 	}
-	text := os.Getenv(hostAccessVariable)
-	if text == "" {
-		return run, errors.New(hostAccessVariable + " is empty: put the wanted access control there")
-	}
-	if run.Wanted, err = hostspec.ParseAccess(text); err != nil {
-		return run, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", hostAccessVariable, err)
+	if run.Wanted, err = wantedOf(hostAccessVariable, "access control", hostspec.ParseAccess); err != nil {
+		return run, err
 	}
 	if run.Made, err = hostspec.ParseMade(os.Getenv(formerOutput)); err != nil {
 		return run, fmt.Errorf("%s: %w: run up again with the version of em-infra that wrote it", formerOutput, err)

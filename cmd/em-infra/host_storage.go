@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -57,12 +56,8 @@ func hostStorageRun() (run pve.StorageRun, err error) {
 	if run.Connection, err = connectionFromEnvironment(); err != nil {
 		return run, err
 	}
-	text := os.Getenv(hostStorageVariable)
-	if text == "" {
-		return run, errors.New(hostStorageVariable + " is empty: put the wanted storage there")
-	}
-	if run.Wanted, err = hostspec.ParseStorage(text); err != nil {
-		return run, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", hostStorageVariable, err)
+	if run.Wanted, err = wantedOf(hostStorageVariable, "storage", hostspec.ParseStorage); err != nil {
+		return run, err
 	}
 	run.Password = os.Getenv(pve.StoragePasswordVariable)
 	run.Made = strings.HasSuffix(strings.TrimSpace(os.Getenv(formerOutput)), ": "+string(pve.StorageMade))

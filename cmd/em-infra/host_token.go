@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -57,12 +56,8 @@ func hostTokenRun() (run pve.HostTokenRun, err error) {
 	if run.Connection, err = connectionFromEnvironment(); err != nil {
 		return run, err
 	}
-	text := os.Getenv(hostTokenVariable)
-	if text == "" {
-		return run, errors.New(hostTokenVariable + " is empty: put the wanted token there")
-	}
-	if run.Wanted, err = hostspec.ParseToken(text); err != nil {
-		return run, fmt.Errorf("%s: %w: it is written by the program; run up again with this version of em-infra", hostTokenVariable, err)
+	if run.Wanted, err = wantedOf(hostTokenVariable, "token", hostspec.ParseToken); err != nil {
+		return run, err
 	}
 	run.Former = strings.TrimSpace(os.Getenv(formerOutput))
 	return run, nil

@@ -80,7 +80,7 @@ func printLabEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspa
 
 // faultsOf returns the faults that are set in the lab of a workspace.
 func faultsOf(ctx context.Context, w *workspace.Workspace) ([]fault.State, error) {
-	return command.Faults(ctx, w.Dir)
+	return command.Faults(ctx, w.Lab)
 }
 
 // oneName requires one argument; its error says what it names.

@@ -35,7 +35,7 @@ func (p *labPlace) Dir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return w.Dir, nil
+	return w.Lab, nil
 }
 
 // VMID implements [command.Place]: VMs are named like the nodes of the inventory, or its systems. A stack of hosts names none.

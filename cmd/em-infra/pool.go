@@ -34,9 +34,10 @@ func newPoolCommand() *cobra.Command {
 
 func newPoolOperation(name, short string, operation func(context.Context, pve.Connection, string) (string, error)) *cobra.Command {
 	command := &cobra.Command{
-		Use:     name + " POOL",
-		Short:   short,
-		Long:    fmt.Sprintf("%s. Proxmox VE is reached as %s, %s and %s say.", short, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
+		Use:   name + " POOL",
+		Short: short,
+		Long: fmt.Sprintf("%s. Proxmox VE is reached as %s, %s and %s say; the pool is that of the stack in %s, or else of the machines in it.",
+			short, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable, pve.PoolOwnerVariable),
 		Example: "  " + proxmoxEndpointVariable + "=https://vmhost:8006 " + proxmoxTokenVariable + "='USER@REALM!NAME=SECRET' em-infra pool " + name + " k3s-dev",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -56,7 +57,7 @@ func newPoolOperation(name, short string, operation func(context.Context, pve.Co
 }
 
 func ensurePool(ctx context.Context, connection pve.Connection, name string) (string, error) {
-	made, err := connection.EnsurePool(ctx, name)
+	made, err := connection.EnsurePool(ctx, name, os.Getenv(pve.PoolOwnerVariable))
 	if made {
 		return "made", err
 	}
@@ -64,7 +65,7 @@ func ensurePool(ctx context.Context, connection pve.Connection, name string) (st
 }
 
 func releasePool(ctx context.Context, connection pve.Connection, name string) (string, error) {
-	outcome, err := connection.ReleasePool(ctx, name)
+	outcome, err := connection.ReleasePool(ctx, name, os.Getenv(pve.PoolOwnerVariable))
 	return string(outcome), err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	formats "github.com/em-infra/em-infra/internal/output"
 	"github.com/em-infra/em-infra/operator"
+	"github.com/em-infra/em-infra/operator/lab"
 )
 
 // newSiteCommand works on all stacks of the project, layer by layer.
@@ -21,6 +22,7 @@ func newSiteCommand() *cobra.Command {
 
 func newSiteUpCommand() *cobra.Command {
 	var place stackFlags
+	var choices lab.Choices
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Bring up each stack, the lowest layer first; stops at the first that does not come up",
@@ -29,17 +31,19 @@ by their names. Each has its own checks, questions and state. It stops at the fi
 there, for a stack that is up is not changed. What needs the flag of up that allows it, such as --allow-replace, is
 done by an up of that stack alone.
 
-With --lab each stack is rehearsed on an emulated host of its own.`,
+With --lab the whole site is rehearsed: stacks of one Proxmox VE, by the endpoints in their files, share one lab, whose hosts have what no stack
+of hosts is there to make.`,
 		Example: "  em-infra site up --lab --yes\n  em-infra site up",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return siteRun{verb: "up", good: "up", stops: true, one: func(ctx context.Context, s streams, place stackFlags) error {
-				flags := upFlags{place: place}
+			return siteRun{verb: "up", good: "up", stops: true, sharesLabs: true, one: func(ctx context.Context, s streams, place stackFlags) error {
+				flags := upFlags{place: place, choices: choices}
 				return flags.run(ctx, s)
 			}}.run(command, place)
 		},
 	}
 	place.bindChanges(command)
+	bindChoices(command, &choices)
 	return command
 }
 
@@ -54,7 +58,7 @@ Exit codes: 0 nothing would change, 2 something would, 3 up would refuse a stack
 		Example: "  em-infra site preview --lab",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return siteRun{verb: "preview", good: "no changes", one: func(ctx context.Context, s streams, place stackFlags) error {
+			return siteRun{verb: "preview", good: "no changes", sharesLabs: true, one: func(ctx context.Context, s streams, place stackFlags) error {
 				flags := previewFlags{place: place, output: formats.Text}
 				return flags.run(ctx, s)
 			}}.run(command, place)

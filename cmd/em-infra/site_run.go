@@ -12,6 +12,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/operator"
+	"github.com/em-infra/em-infra/operator/lab"
 )
 
 // siteRun is one command on each stack of the project.
@@ -20,7 +21,9 @@ type siteRun struct {
 	good  string // the result of a stack on which it ended well
 	stops bool   // at the first stack on which it did not
 	down  bool   // from the highest layer to the lowest
-	one   func(context.Context, streams, stackFlags) error
+	// sharesLabs is whether rehearsals share labs from now on.
+	sharesLabs bool
+	one        func(context.Context, streams, stackFlags) error
 }
 
 // notBegun is the result of the stacks after the one that a run has stopped at.
@@ -35,6 +38,11 @@ func (r siteRun) run(command *cobra.Command, place stackFlags) error {
 		slices.Reverse(site)
 	}
 	s, results := streamsOf(command), terminal.Table{Header: []string{"STACK", "KIND", "RESULT"}}
+	if r.sharesLabs && place.lab {
+		if err := operator.ShareLabs(command.Context(), "", localLab(lab.Choices{}, s.out)); err != nil {
+			return err
+		}
+	}
 	var ended []error
 	stopped := ""
 	for i, stack := range site {

@@ -62,8 +62,8 @@ func (d Description) Networks() []netip.Prefix {
 	return append([]netip.Prefix{d.Network}, d.FurtherNetworks...)
 }
 
-// NetworkOf returns the loopback network of a cluster's network. A lab with one network has it for every cluster. The error says that
-// the lab has to be started anew.
+// NetworkOf returns the loopback network of a cluster's network. A lab with one network has it for every cluster. A lab of several
+// gets that of a cluster which was added, or has moved, when it is started again; until then there is an error.
 func (d Description) NetworkOf(own netip.Prefix) (netip.Prefix, error) {
 	if len(d.FurtherNetworks) == 0 {
 		return d.Network, nil
@@ -73,7 +73,7 @@ func (d Description) NetworkOf(own netip.Prefix) (netip.Prefix, error) {
 			return moved, nil
 		}
 	}
-	return netip.Prefix{}, fmt.Errorf("the lab does not have the network %s yet: start it anew with `em-infra lab stop --site` and `em-infra lab start --site`", own)
+	return netip.Prefix{}, fmt.Errorf("the lab was started before the network %s was in the inventory", own)
 }
 
 // ProxmoxEndpoint returns the URL for em-infra:proxmoxEndpoint.

@@ -7,15 +7,47 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	hostinventory "github.com/em-infra/em-infra/internal/inventory/hosts"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// Project has the inventories of the stacks of a project.
+// Project has the inventories of stacks that share a lab, or of the only one.
 type Project struct {
 	Hosts     []*hostinventory.Inventory
 	Systems   []*systems.Inventory
 	Platforms []*inventory.Inventory
+
+	dirs []string
+}
+
+// LoadProject loads the inventories in the folders of stacks of any kinds.
+func LoadProject(dirs ...string) (Project, error) {
+	p := Project{dirs: dirs}
+	for _, dir := range dirs {
+		kind, err := manifest.KindOf(dir)
+		if err != nil {
+			return p, err
+		}
+		switch kind {
+		case manifest.Hosts:
+			err = added(&p.Hosts, dir, hostinventory.Load)
+		case manifest.Systems:
+			err = added(&p.Systems, dir, systems.Load)
+		default:
+			err = added(&p.Platforms, dir, inventory.Load)
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func added[T any](to *[]T, dir string, load func(string) (T, error)) error {
+	inv, err := load(dir)
+	*to = append(*to, inv)
+	return err
 }
 
 var (
@@ -23,7 +55,7 @@ var (
 	errTwoNAS   = errors.New("two stacks have different storage.username or storage.pool, but the lab has one NAS: rehearse one of them without the others, with `em-infra up --stack STACK --lab`")
 )
 
-// SiteOfProject returns the one site that the stacks of a project share. Its hosts have what platforms and systems name, except for what a
+// SiteOfProject returns the one site that stacks share. Its hosts have what platforms and systems name, except for what a
 // stack of hosts describes: that stack makes it, so without it hosts are as their installer leaves them.
 func SiteOfProject(p Project) (Site, error) {
 	hosts := p.hosts()
@@ -39,6 +71,7 @@ func SiteOfProject(p Project) (Site, error) {
 		site.NAS, site.clusters = nas, append(site.clusters, inv.Dir)
 	}
 	if len(p.Platforms) > 0 {
+		site.Host = p.Platforms[0].Cluster.Proxmox.Host
 		site.describe, site.machines = p.describe, p.machines
 	}
 	return site, nil
@@ -83,24 +116,11 @@ func (p Project) machines(move func(netip.Prefix) netip.Prefix) ([]netip.Addr, e
 
 // describe describes the hosts by what the inventories contain now.
 func (p Project) describe() ([]proxmox.Host, error) {
-	var now Project
-	var errs [3]error
-	now.Hosts, errs[0] = loadedAgain(p.Hosts, func(inv *hostinventory.Inventory) string { return inv.Dir }, hostinventory.Load)
-	now.Systems, errs[1] = loadedAgain(p.Systems, func(inv *systems.Inventory) string { return inv.Dir }, systems.Load)
-	now.Platforms, errs[2] = loadedAgain(p.Platforms, func(inv *inventory.Inventory) string { return inv.Dir }, inventory.Load)
-	return now.hosts(), errors.Join(errs[:]...)
-}
-
-func loadedAgain[T any](inventories []*T, folder func(*T) string, load func(string) (*T, error)) ([]*T, error) {
-	var all []*T
-	for _, inv := range inventories {
-		again, err := load(folder(inv))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, again)
+	now, err := LoadProject(p.dirs...)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	return now.hosts(), nil
 }
 
 // together returns the one box that two inventories describe, either of which may describe none.

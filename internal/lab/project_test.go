@@ -9,9 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/inventory"
-	hostinventory "github.com/em-infra/em-infra/internal/inventory/hosts"
-	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
@@ -38,32 +35,28 @@ containers:
 `
 )
 
-// projectOf writes and loads the inventories of a project: hosts, systems, and clusters by the folder of each.
+// projectOf writes and loads the inventories of a project, each in a folder of its own; an empty one is left out.
 func projectOf(t *testing.T, hosts, standalone string, clusters ...[2]string) lab.Project {
 	t.Helper()
-	var p lab.Project
-	dir := func(files map[string]string) string {
-		folder := t.TempDir()
+	var dirs []string
+	add := func(files map[string]string) {
+		dir := t.TempDir()
 		for name, text := range files {
-			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
-		return folder
+		dirs = append(dirs, dir)
 	}
 	if hosts != "" {
-		inv, err := hostinventory.Load(dir(map[string]string{"hosts.yaml": hosts}))
-		require.NoError(t, err)
-		p.Hosts = append(p.Hosts, inv)
+		add(map[string]string{"hosts.yaml": hosts})
 	}
 	if standalone != "" {
-		inv, err := systems.Load(dir(map[string]string{"systems.yaml": strings.ReplaceAll(standalone, "SUM", strings.Repeat("ab", 32))}))
-		require.NoError(t, err)
-		p.Systems = append(p.Systems, inv)
+		add(map[string]string{"systems.yaml": strings.ReplaceAll(standalone, "SUM", strings.Repeat("ab", 32))})
 	}
 	for _, cluster := range clusters {
-		inv, err := inventory.Load(dir(map[string]string{"cluster.yaml": cluster[0], "nodes.yaml": cluster[1]}))
-		require.NoError(t, err)
-		p.Platforms = append(p.Platforms, inv)
+		add(map[string]string{"cluster.yaml": cluster[0], "nodes.yaml": cluster[1]})
 	}
+	p, err := lab.LoadProject(dirs...)
+	require.NoError(t, err)
 	return p
 }
 
@@ -167,7 +160,7 @@ func TestALabOfSeveralNetworks(t *testing.T) {
 	require.Equal(t, both.Network.Addr().As4()[1], network.Addr().As4()[1])
 	require.Equal(t, byte(219), network.Addr().As4()[2])
 	_, err = both.NetworkOf(netip.MustParsePrefix("192.168.220.0/24"))
-	require.EqualError(t, err, "the lab does not have the network 192.168.220.0/24 yet: start it anew with `em-infra lab stop --site` and `em-infra lab start --site`")
+	require.EqualError(t, err, "the lab was started before the network 192.168.220.0/24 was in the inventory")
 }
 
 func TestNetworksThatLookAlikeAreRefused(t *testing.T) {

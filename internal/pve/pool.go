@@ -9,20 +9,36 @@ import (
 	"github.com/luthermonson/go-proxmox"
 )
 
-// poolMark is the comment of the pools that em-infra has created. Pools with another comment are not em-infra's.
+// PoolOwnerVariable is the environment variable of `em-infra pool` with the stack that a pool belongs to.
+const PoolOwnerVariable = "EM_INFRA_POOL_OWNER"
+
+// poolMark is the comment of the pools that em-infra has created for machines, which may be those of several stacks. Pools with another comment
+// are somebody else's.
 const poolMark = "Made by em-infra, deleted with the last machine in it."
 
-// EnsurePool creates a resource pool unless one of that name exists, and reports whether it has.
-func (c Connection) EnsurePool(ctx context.Context, name string) (made bool, err error) {
+// markOfPool returns the comment of a pool that was created for a stack, which keeps it without machines, or for machines.
+func markOfPool(owner string) string {
+	if owner == "" {
+		return poolMark
+	}
+	return "Made by em-infra for " + owner + "."
+}
+
+// EnsurePool creates a resource pool unless one of that name exists, and reports whether it has. With an owner it is that stack's, also if
+// it was created for machines before.
+func (c Connection) EnsurePool(ctx context.Context, name, owner string) (made bool, err error) {
 	client, err := c.Client()
 	if err != nil {
 		return false, err
 	}
 	pool, err := c.pool(ctx, client, name)
-	if err != nil || pool != nil {
+	if err != nil {
 		return false, err
 	}
-	err = client.NewPool(ctx, name, poolMark)
+	if pool != nil {
+		return false, c.takePool(ctx, client, pool, owner)
+	}
+	err = client.NewPool(ctx, name, markOfPool(owner))
 	switch {
 	case err == nil:
 		return true, nil
@@ -33,6 +49,18 @@ func (c Connection) EnsurePool(ctx context.Context, name string) (made bool, err
 	default:
 		return false, fmt.Errorf("the pool %[1]s cannot be made (%[2]w): make it with `pveum pool add %[1]s`, then run up again", name, err)
 	}
+}
+
+// takePool gives a pool that was created for machines to its owner, so that it stays when they have gone.
+func (c Connection) takePool(ctx context.Context, client *proxmox.Client, pool *proxmox.Pool, owner string) error {
+	if owner == "" || pool.Comment != poolMark {
+		return nil
+	}
+	err := client.Put(ctx, "/pools", map[string]string{"poolid": pool.PoolID, "comment": markOfPool(owner)}, nil)
+	if err != nil {
+		return fmt.Errorf("the pool %[1]s was made for machines and cannot be made one of %[2]s (%[3]w): give the token the privilege Pool.Allocate on /pool/%[1]s, then run up again", pool.PoolID, owner, err)
+	}
+	return nil
 }
 
 // HasPool reports whether a resource pool of that name exists that the token may see.
@@ -53,14 +81,14 @@ const (
 	PoolDeleted PoolRelease = "deleted"
 	// PoolGone means that it did not exist.
 	PoolGone PoolRelease = "gone before"
-	// PoolForeign means that it was not created by em-infra, so it stays.
-	PoolForeign PoolRelease = "kept: em-infra did not make it"
+	// PoolForeign means that it was not created for this stack, so it stays.
+	PoolForeign PoolRelease = "kept: this stack did not make it"
 	// PoolInUse means that it has members, so it stays.
 	PoolInUse PoolRelease = "kept: it has members"
 )
 
-// ReleasePool deletes a resource pool that em-infra has created, unless it has members.
-func (c Connection) ReleasePool(ctx context.Context, name string) (PoolRelease, error) {
+// ReleasePool deletes a resource pool that em-infra has created for its owner, or for machines without one, unless it has members.
+func (c Connection) ReleasePool(ctx context.Context, name, owner string) (PoolRelease, error) {
 	client, err := c.Client()
 	if err != nil {
 		return "", err
@@ -71,7 +99,7 @@ func (c Connection) ReleasePool(ctx context.Context, name string) (PoolRelease, 
 		return "", err
 	case pool == nil:
 		return PoolGone, nil
-	case pool.Comment != poolMark:
+	case pool.Comment != markOfPool(owner):
 		return PoolForeign, nil
 	}
 	err = pool.Delete(ctx)

@@ -39,6 +39,9 @@ config:
 // no existing file but the engine's own logs, which it removes.
 func (w *Workspace) Prepare() error {
 	folders := []string{w.Home, w.Credentials}
+	if w.Rehearsed {
+		folders = append(folders, w.Lab)
+	}
 	if folder := w.StateFolder(); w.Rehearsed && folder != "" {
 		folders = append(folders, folder)
 	}

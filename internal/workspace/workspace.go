@@ -38,6 +38,8 @@ type Workspace struct {
 	Credentials string
 	// Rehearsed is whether this is a rehearsal.
 	Rehearsed bool
+	// Lab is the folder of the lab of a rehearsal: Dir, unless it shares one with other stacks. Empty for real machines.
+	Lab string
 	// PassphraseFile is the file with the passphrase of the state. Default: empty, the one that the user's environment names; in a
 	// rehearsal, its own.
 	PassphraseFile string
@@ -98,6 +100,9 @@ func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 		Artifacts:   filepath.Join(dir, "artifacts"),
 		Credentials: dir,
 		Rehearsed:   true,
+	}
+	if err := w.locateLab(); err != nil {
+		return w, err
 	}
 	return w, w.locate("state", inventory)
 }

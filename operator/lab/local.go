@@ -70,7 +70,11 @@ func (l Local) Start(ctx context.Context, site operator.Site) (operator.LabHost,
 
 // process returns the command of the lab.
 func (l Local) process(site operator.Site, tools kubernetes.Tools) *exec.Cmd {
-	args := slices.Concat([]string{"lab", "serve", "--stack", site.Stack, "--inventory", site.Inventory}, command.ToolArgs(tools), l.Choices.Args())
+	which := []string{"--stack", site.Stack, "--inventory", site.Inventory}
+	if site.Shared != "" {
+		which = []string{"--shared", site.Shared}
+	}
+	args := slices.Concat([]string{"lab", "serve"}, which, command.ToolArgs(tools), l.Choices.Args())
 	process := exec.Command(l.Tool, args...) //nolint:gosec // the em-infra that the caller has named
 	process.Dir = site.Root
 	return process
@@ -105,7 +109,7 @@ func (Local) Find(site operator.Site) (host operator.LabHost, found bool, err er
 	return operator.LabHost{
 		StorageEndpoint: d.NASEndpoint(), StorageFingerprint: fingerprint, StorageKey: d.NASKey,
 		Name: d.Host, Release: string(d.Release), Address: d.Proxmox, Endpoint: d.ProxmoxEndpoint(), Token: d.Token,
-		FactoryURL: d.FactoryURL(), Network: d.Network, TimeScale: d.TimeScale,
+		FactoryURL: d.FactoryURL(), Networks: d.Networks(), NetworkOf: d.NetworkOf, TimeScale: d.TimeScale,
 	}, err == nil, err
 }
 

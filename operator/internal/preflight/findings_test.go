@@ -17,7 +17,7 @@ func nas(status string) pve.Guest {
 // siteMaker is a stack that makes the storage tank and the bridge vmbr0 on both hosts.
 func siteMaker() preflight.Maker {
 	network := hosts.Network{Bridges: []hosts.Bridge{{Name: "vmbr0"}}}
-	return preflight.Maker{Stack: "site", Inventory: &hosts.Inventory{File: hosts.File{
+	return preflight.Maker{Place: "--stack site", Inventory: &hosts.Inventory{File: hosts.File{
 		Hosts:    []hosts.Host{{Name: "pve1", Network: network}, {Name: "pve2", Network: network}},
 		Storages: []hosts.Storage{{Name: "tank", Content: []hosts.Content{hosts.ContentImages}}},
 	}}}

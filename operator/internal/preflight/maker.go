@@ -9,8 +9,8 @@ import (
 
 // Maker is a stack of hosts, which makes storages and bridges.
 type Maker struct {
-	// Stack is its name.
-	Stack string
+	// Place are the flags that select it, such as "--stack site-hosts".
+	Place string
 	// Inventory is its hosts.yaml.
 	Inventory *hosts.Inventory
 }
@@ -20,7 +20,7 @@ type Makers []Maker
 
 // remedy returns how the stack makes what is missing.
 func (m Maker) remedy(what string) string {
-	return fmt.Sprintf("run `em-infra up --stack %s`, whose hosts.yaml has %s", m.Stack, what)
+	return fmt.Sprintf("run `em-infra up %s`, whose hosts.yaml has %s", m.Place, what)
 }
 
 // storageRemedy returns what to do about a storage that a host lacks, or that does not take a content type: the run of the stack that

@@ -16,6 +16,8 @@ type SystemsSubject struct {
 	Inventory *systems.Inventory
 	// Host is the connection to Proxmox VE.
 	Host pve.Connection
+	// Makers are the stacks of hosts of the project that configure it.
+	Makers Makers
 }
 
 // Systems gathers the facts about the hosts of systems, and checks them. Facts that cannot be read are failed checks; the error is the
@@ -31,8 +33,8 @@ func Systems(ctx context.Context, subject SystemsSubject) (Report, error) {
 	}
 	if s.hostsOnline(bounded, reader, subject.Inventory.Hosts(), "correct host in systems.yaml") {
 		for _, host := range subject.Inventory.Hosts() {
-			s.systemStorages(bounded, reader, subject.Inventory.File, host)
-			s.systemBridges(bounded, reader, subject.Inventory.File, host)
+			s.systemStorages(bounded, reader, subject, host)
+			s.systemBridges(bounded, reader, subject, host)
 		}
 		s.systemVMIDs(bounded, reader, subject.Inventory.File)
 	}
@@ -43,17 +45,17 @@ func Systems(ctx context.Context, subject SystemsSubject) (Report, error) {
 }
 
 // systemStorages checks that the storages of a host take what the systems put there.
-func (s *collector) systemStorages(ctx context.Context, reader pve.Reader, file systems.File, host string) {
+func (s *collector) systemStorages(ctx context.Context, reader pve.Reader, subject SystemsSubject, host string) {
 	mark := len(s.checks)
 	storages, err := reader.Storages(ctx, host)
 	if err != nil {
 		s.unread("storage", "the storages of "+host, err)
 		return
 	}
-	asks := asksOfSystems(file, host)
+	asks := asksOfSystems(subject.Inventory.File, host)
 	for _, asked := range asks {
 		storage, there := named(storages, asked.storage)
-		checkStorage(s, host, asked, storage, there, storages, nil)
+		checkStorage(s, host, asked, storage, there, storages, subject.Makers)
 	}
 	if s.sound(mark) && len(asks) > 0 {
 		s.ok("storage", "the storages of %s take what the systems need", host)
@@ -87,7 +89,7 @@ func asksOfSystems(file systems.File, host string) []ask {
 }
 
 // systemBridges checks that a host has the bridges of its systems.
-func (s *collector) systemBridges(ctx context.Context, reader pve.Reader, file systems.File, host string) {
+func (s *collector) systemBridges(ctx context.Context, reader pve.Reader, subject SystemsSubject, host string) {
 	mark := len(s.checks)
 	bridges, err := reader.Bridges(ctx, host)
 	if err != nil {
@@ -95,14 +97,15 @@ func (s *collector) systemBridges(ctx context.Context, reader pve.Reader, file s
 		return
 	}
 	var asked []string
-	for _, system := range file.Systems() {
+	for _, system := range subject.Inventory.File.Systems() {
 		for _, card := range system.Cards {
 			if system.Host != host || slices.Contains(asked, card.Bridge) {
 				continue
 			}
 			asked = append(asked, card.Bridge)
 			if !slices.ContainsFunc(bridges, func(b pve.Bridge) bool { return b.Name == card.Bridge }) {
-				s.fail("bridge", "correct the bridge in systems.yaml, or add it to the host", "host %s has no bridge %s, or the token may not use it", host, card.Bridge)
+				remedy := subject.Makers.bridgeRemedy(card.Bridge, host, "correct the bridge in systems.yaml, or add it to the host")
+				s.fail("bridge", remedy, "host %s has no bridge %s, or the token may not use it", host, card.Bridge)
 			}
 		}
 	}

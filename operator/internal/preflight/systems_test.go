@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
@@ -115,6 +116,33 @@ func TestWhatHostsOfSystemsLack(t *testing.T) {
 			require.Equal(t, test.want, unsound(t, subject.Host, systemsOf(t, test.old, test.replacement)))
 		})
 	}
+}
+
+// TestAStackOfHostsMakesWhatSystemsLack: then its run is the remedy, not a command on the host.
+func TestAStackOfHostsMakesWhatSystemsLack(t *testing.T) {
+	t.Parallel()
+	config := forSystems(emulatedConfig(schema.Release84))
+	for i := range config.Hosts {
+		config.Hosts[i].Storages[0].Content = []string{lab.ISO, lab.Import}
+	}
+	subject, _ := emulate(t, config)
+	maker := siteMaker()
+	maker.Inventory.File.Storages = []hosts.Storage{{Name: "local", Content: []hosts.Content{hosts.ContentISO, hosts.ContentTemplate, hosts.ContentImport}}}
+	maker.Inventory.File.Hosts[0].Network.Bridges[0].Name = "vmbr7"
+	report, err := preflight.Systems(t.Context(), preflight.SystemsSubject{
+		Inventory: systemsOf(t, "networks: [{address: dhcp}]", "networks: [{address: dhcp, bridge: vmbr7}]"), Host: subject.Host, Makers: preflight.Makers{maker},
+	})
+	require.NoError(t, err)
+	var remedies []string
+	for _, check := range report {
+		if check.Result == preflight.Fail {
+			remedies = append(remedies, check.Remedy)
+		}
+	}
+	require.Equal(t, []string{
+		"run `em-infra up --stack site`, whose hosts.yaml has the bridge vmbr7 of pve1",
+		"run `em-infra up --stack site`, whose hosts.yaml has the storage local for vztmpl",
+	}, remedies)
 }
 
 // TestVMIDsOfSystems: a guest of another name or kind is another one's, unless its description says that this tool has made it.
