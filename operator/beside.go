@@ -84,6 +84,11 @@ func (o *Operator) makers() (preflight.Makers, error) {
 	if err != nil {
 		return nil, err
 	}
+	return makersBeside(w, endpoint)
+}
+
+// makersBeside returns the stacks of hosts beside a stack whose endpoint is this one.
+func makersBeside(w *workspace.Workspace, endpoint string) (preflight.Makers, error) {
 	others, err := w.Beside()
 	if err != nil {
 		return nil, err

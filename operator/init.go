@@ -9,9 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/newproject"
@@ -49,8 +47,8 @@ type Initialized struct {
 	Files []string
 	// Root is the folder of the project.
 	Root string
-	// Inventory is that of the new stack.
-	Inventory *inventory.Inventory
+	// Content is the inventory of the new stack.
+	Content Content
 	// Checks are those of a preflight of the new stack.
 	Checks Checks
 }
@@ -75,19 +73,15 @@ func Init(ctx context.Context, options InitOptions) (*Initialized, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := site.Propose(answers)
-	if err != nil {
-		return nil, refused(err)
-	}
-	files, err := site.Files(plan, newstack.Connection{
+	files, err := site.Files(answers, newstack.Connection{
 		Endpoint: pve.Origin(options.Endpoint), Insecure: options.Insecure, ImageFactory: options.ImageFactory,
 		TokenVariable: stacks.TokenVariable, TokenPath: stacks.TokenPath,
 	})
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	initialized := &Initialized{Root: target.root}
-	if initialized.Inventory, initialized.Checks, err = options.examine(ctx, site, target, files); err != nil {
+	if initialized.Content, initialized.Checks, err = options.examine(ctx, site, target, files); err != nil {
 		return nil, err
 	}
 	maps.Copy(files, target.project)
@@ -138,8 +132,10 @@ func (o InitOptions) target() (initTarget, error) {
 	if target.place, err = workspace.Real(target.root, o.Answers.Stack, ""); err != nil {
 		return target, err
 	}
-	cluster, nodes, configuration := newstack.Paths(o.Answers.Stack)
-	files := newproject.Files{cluster: nil, nodes: nil, configuration: nil}
+	files := newproject.Files{}
+	for _, path := range newstack.PathsOf(o.Answers).All() {
+		files[path] = nil
+	}
 	maps.Copy(files, target.project)
 	if there := files.There(target.root); len(there) > 0 {
 		return target, fmt.Errorf("%s: choose another --stack, or move what is there away", existing(target.root, there))
@@ -160,7 +156,11 @@ func (o InitOptions) look(ctx context.Context, target initTarget) (newstack.Site
 		return newstack.Site{}, refused(fmt.Errorf("token %s may do nothing on this Proxmox VE: give it the role with the commands that `em-infra role` prints", found.Token))
 	}
 	beside, err := besideOf(target.place, o.Endpoint)
-	return newstack.Site{Found: found, Beside: beside}, err
+	if err != nil {
+		return newstack.Site{}, err
+	}
+	makers, err := makersBeside(target.place, o.Endpoint)
+	return newstack.Site{Found: found, Beside: beside, Makers: makers}, err
 }
 
 func (o InitOptions) host() pve.Connection {
@@ -199,36 +199,4 @@ func (o InitOptions) interview(site newstack.Site) (InitAnswers, error) {
 		return o.Answers, nil
 	}
 	return site.Interview(o.Answers, o.Ask)
-}
-
-// examine checks the new files as validate and preflight will.
-func (o InitOptions) examine(ctx context.Context, site newstack.Site, target initTarget, files newproject.Files) (*inventory.Inventory, Checks, error) {
-	cluster, nodes, _ := newstack.Paths(o.Answers.Stack)
-	dir := filepath.Dir(filepath.Join(target.root, filepath.FromSlash(cluster)))
-	inv, err := inventory.Parse(workspace.Nearby(dir), files[cluster], files[nodes])
-	if err != nil {
-		return nil, nil, refused(err)
-	}
-	for _, beside := range site.Beside {
-		if err := inv.CheckBeside(beside); err != nil {
-			return nil, nil, refused(err)
-		}
-	}
-	factory, err := factoryURL(cmp.Or(o.ImageFactory, components.ImageFactory))
-	if err != nil {
-		return nil, nil, err
-	}
-	checks, err := preflight.Run(ctx, preflight.Subject{
-		Inventory: inv, Host: o.host(), Factory: factory, Owner: ownership.Owner{Stack: o.Answers.Stack},
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	var failed []error
-	for _, check := range checks {
-		if check.Result == preflight.Fail {
-			failed = append(failed, fmt.Errorf("%s: %s", check.Sentence, check.Remedy))
-		}
-	}
-	return inv, checks, refused(errors.Join(failed...))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/factory"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
@@ -66,7 +67,7 @@ func TestInitInAnEmptyFolder(t *testing.T) {
 		".gitignore", ".state/.gitkeep", "Pulumi.home.yaml", "Pulumi.yaml", "schemas/cluster.schema.json", "schemas/hosts.schema.json", "schemas/nodes.schema.json", "schemas/systems.schema.json",
 		"stacks/home/cluster.yaml", "stacks/home/nodes.yaml",
 	}, initialized.Files)
-	require.Equal(t, "https://192.168.1.11:6443", initialized.Inventory.Cluster.EndpointURL().String(), "the host itself has the first address")
+	require.Equal(t, "https://192.168.1.11:6443", initialized.Content.(*inventory.Inventory).Cluster.EndpointURL().String(), "the host itself has the first address")
 	require.Zero(t, len(initialized.Checks.Unsound()))
 	for _, file := range initialized.Files {
 		text, err := os.ReadFile(filepath.Join(options.Project, file))
@@ -86,12 +87,57 @@ func TestInitInAnEmptyFolder(t *testing.T) {
 	require.NoError(t, err)
 	_, err = opened.Validate()
 	require.NoError(t, err)
-	require.Equal(t, 201, second.Inventory.Nodes[0].VMID)
+	require.Equal(t, 201, second.Content.(*inventory.Inventory).Nodes[0].VMID)
 
 	options.Answers = operator.InitAnswers{Stack: "third", Cluster: "home"}
 	_, err = operator.Init(t.Context(), options)
 	require.ErrorContains(t, err, "home is the cluster of stack home: choose another name with --cluster\n")
 	require.NoFileExists(t, filepath.Join(options.Project, "Pulumi.third.yaml"))
+}
+
+// TestInitOfALayer: hosts, then systems that need what the hosts' stack has yet to make, then a cluster beside both; nothing is edited between.
+func TestInitOfALayer(t *testing.T) {
+	t.Parallel()
+	options := emulatedSite(t, func(c *proxmox.Config) {
+		c.Hosts[0].Storages[1].Content = []string{storage.Images, storage.RootDir}
+	})
+	options.Answers = operator.InitAnswers{Stack: "dns", Kind: operator.KindSystems}
+	_, err := operator.Init(t.Context(), options)
+	require.EqualError(t, err, "host pve has no active storage for content types vztmpl and import: write a stack of hosts first, with `em-infra init --kind hosts --stack hosts`, or as root on the host: `pvesm set local --content iso,vztmpl,import`")
+
+	options.Answers = operator.InitAnswers{Stack: "hosts", Kind: operator.KindHosts}
+	hosts, err := operator.Init(t.Context(), options)
+	require.NoError(t, err)
+	require.Subset(t, hosts.Files, []string{"Pulumi.hosts.yaml", "Pulumi.yaml", "stacks/hosts/hosts.yaml"})
+	require.Contains(t, hosts.Content.Summary(), "stacks/hosts is sound: 1 host (pve), 1 storage")
+	require.Zero(t, len(hosts.Checks.Unsound()))
+
+	options.Answers = operator.InitAnswers{Stack: "dns", Kind: operator.KindSystems}
+	dns, err := operator.Init(t.Context(), options)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Pulumi.dns.yaml", "stacks/dns/systems.yaml"}, dns.Files)
+	var missing []string
+	for _, check := range dns.Checks.Unsound() {
+		missing = append(missing, check.Remedy)
+	}
+	require.Equal(t, []string{
+		"run `em-infra up --stack hosts`, whose hosts.yaml has the storage local for import", "run `em-infra up --stack hosts`, whose hosts.yaml has the storage local for vztmpl",
+	}, missing)
+
+	options.Answers = operator.InitAnswers{Stack: "home"}
+	cluster, err := operator.Init(t.Context(), options)
+	require.NoError(t, err)
+	require.Zero(t, len(cluster.Checks.Unsound()))
+	for _, stack := range []string{"hosts", "dns", "home"} {
+		opened, err := operator.Open(operator.Options{Stack: stack, Project: options.Project})
+		require.NoError(t, err)
+		_, err = opened.Validate()
+		require.NoError(t, err, stack)
+	}
+
+	options.Answers = operator.InitAnswers{Stack: "more", Kind: operator.KindHosts}
+	_, err = operator.Init(t.Context(), options)
+	require.EqualError(t, err, "host pve is configured by another stack already (--stack hosts): name others with --host")
 }
 
 // TestInitIsRefused: everything that is missing at once, each with what to do, and nothing is written.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator"
 )
@@ -22,6 +23,7 @@ type initFlags struct {
 	first         string
 	workers       int
 	tokenFile     string
+	kind          string
 	withoutPerson bool
 }
 
@@ -33,6 +35,10 @@ func newInitCommand() *cobra.Command {
 		Long: `Write the inventory and the configuration of a new stack: stacks/STACK/cluster.yaml, nodes.yaml and Pulumi.STACK.yaml, and in a folder
 that is no project yet the files of one. Proxmox VE is asked what it has: hosts, storages and their room, bridges and VLANs, GPUs, and
 the VMIDs and addresses that are in use. What is in use, and what other stacks of the project take, is left out of the proposals.
+
+With --kind hosts it writes hosts.yaml, which adopts what the hosts have: the installer's folder, opened for what the other stacks put there, and
+names for their GPUs. With --kind systems it writes systems.yaml, with a virtual machine and a container for the DNS of the site. A stack may need
+what a stack of hosts beside it has yet to make.
 
 On a terminal, what no flag says is asked, each question with what is proposed; elsewhere it is taken as proposed. Nothing changes on the hosts, and
 no file is overwritten. Only files that validate and preflight find nothing wrong with are written.
@@ -52,6 +58,8 @@ Exit codes: 0 the files are written, 3 something is missing, and nothing was wri
 func (f *initFlags) bind(command *cobra.Command) {
 	answers, flags := &f.options.Answers, command.Flags()
 	flags.StringVar(&answers.Stack, "stack", "", "the name of the new stack, e.g. home")
+	flags.StringVar(&f.kind, "kind", string(operator.KindPlatform), "what the stack brings up: platform (a cluster), hosts or systems")
+	completeFlag(command, "kind", oneOf(string(operator.KindPlatform), string(operator.KindHosts), string(operator.KindSystems)))
 	flags.StringVar(&f.options.Endpoint, "endpoint", "", "the URL of Proxmox VE, e.g. https://vmhost:8006 (default: "+proxmoxEndpointVariable+")")
 	flags.BoolVar(&f.options.Insecure, "insecure", false, "accept any certificate of Proxmox VE (default: "+proxmoxInsecureVariable+")")
 	flags.StringVar(&f.tokenFile, "token-file", "", "the `file` with the API token of Proxmox VE (default: "+proxmoxTokenVariable+")")
@@ -102,6 +110,9 @@ func (f *initFlags) read(command *cobra.Command) error {
 	if insecure, err := strconv.ParseBool(os.Getenv(proxmoxInsecureVariable)); err == nil && !command.Flags().Changed("insecure") {
 		options.Insecure = insecure
 	}
+	if err := f.readKind(command); err != nil {
+		return err
+	}
 	if command.Flags().Changed("workers") {
 		options.Answers.Workers = &f.workers
 	}
@@ -113,6 +124,31 @@ func (f *initFlags) read(command *cobra.Command) error {
 		options.Token = strings.TrimSpace(string(text))
 	}
 	return f.readAddresses()
+}
+
+// notFor are the flags that have no meaning for a kind of stacks.
+var notFor = map[operator.Kind][]string{
+	operator.KindPlatform: nil,
+	operator.KindHosts: {
+		"cluster", "bridge", "vlan", "network", "gateway", "first-address", "control-planes", "workers", "gpu-workers", "iso-storage", "disk-storage", "image-factory",
+	},
+	operator.KindSystems: {"cluster", "control-planes", "workers", "gpu-workers", "iso-storage", "image-factory"},
+}
+
+// readKind reads the kind of the stack.
+func (f *initFlags) readKind(command *cobra.Command) error {
+	kind := operator.Kind(f.kind)
+	meaningless, known := notFor[kind]
+	if !known {
+		return fmt.Errorf("--kind: %q is no kind of stacks: choose platform, hosts or systems", f.kind)
+	}
+	f.options.Answers.Kind = kind
+	for _, name := range meaningless {
+		if command.Flags().Changed(name) {
+			return fmt.Errorf("--%s has no meaning for --kind %s: leave it out", name, kind)
+		}
+	}
+	return nil
 }
 
 // readAddresses reads the flags of the network.
@@ -141,16 +177,23 @@ func (f *initFlags) print(s streams, initialized *operator.Initialized) {
 	for _, file := range initialized.Files {
 		fmt.Fprintf(s.out, " written    %s\n", workspace.Nearby(filepath.Join(initialized.Root, filepath.FromSlash(file))))
 	}
-	inv := initialized.Inventory
 	fmt.Fprintf(s.out, " preflight  %s\n", initialized.Checks.Summary())
 	for _, check := range initialized.Checks.Unsound() {
 		fmt.Fprintf(s.out, " note       %s: %s\n", check.Sentence, check.Remedy)
 	}
-	fmt.Fprintf(s.out, "%s: %d+%d nodes on %s, Kubernetes API at %s\n", inv.Cluster.Name, len(inv.Nodes.ControlPlanes()), len(inv.Nodes.Workers()),
-		strings.Join(inv.Nodes.Hosts(), ", "), inv.Cluster.EndpointURL())
 	place := "--stack " + f.options.Answers.Stack
+	if inv, isPlatform := initialized.Content.(*inventory.Inventory); isPlatform {
+		fmt.Fprintf(s.out, "%s: %d+%d nodes on %s, Kubernetes API at %s\n", inv.Cluster.Name, len(inv.Nodes.ControlPlanes()), len(inv.Nodes.Workers()),
+			strings.Join(inv.Nodes.Hosts(), ", "), inv.Cluster.EndpointURL())
+	} else {
+		fmt.Fprintln(s.out, initialized.Content.Summary())
+	}
 	if os.Getenv(proxmoxTokenVariable) == "" {
 		fmt.Fprintf(s.out, "the token is written nowhere: set %s, or see the comment in Pulumi.%s.yaml\n", proxmoxTokenVariable, f.options.Answers.Stack)
 	}
-	fmt.Fprintf(s.out, "next: %s   # on an emulated host, or\n      %s\n", typed("rehearse %s", place), typed("up %s", place))
+	rehearsal := typed("rehearse %s", place)
+	if initialized.Content.Kind() != operator.KindPlatform {
+		rehearsal = typed("up %s --lab", place)
+	}
+	fmt.Fprintf(s.out, "next: %s   # on an emulated host, or\n      %s\n", rehearsal, typed("up %s", place))
 }

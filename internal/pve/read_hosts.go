@@ -53,6 +53,8 @@ func (r Reader) Time(ctx context.Context, node string) (time.Time, error) {
 // Storage is a storage on one host.
 type Storage struct {
 	Name string `json:"storage"`
+	// Type is its kind, e.g. dir or lvmthin.
+	Type string `json:"type"`
 	// Content are its configured content types, e.g. images,iso.
 	Content string `json:"content"`
 	// Active is false when the host cannot reach it.

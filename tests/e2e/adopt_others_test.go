@@ -77,7 +77,7 @@ const emptySchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7
 // makesAnothersCluster makes a control plane and a worker by calls to Proxmox VE and Talos.
 func (r *rehearsal) makesAnothersCluster() another {
 	r.t.Helper()
-	description, err := lab.ReadDescription(r.dir())
+	description, err := lab.ReadDescription(r.labDir())
 	require.NoError(r.t, err)
 	network := description.Network.Addr().As4()
 	address := func(last int) string { return fmt.Sprintf("%d.%d.%d.%d", network[0], network[1], network[2], last) }

@@ -92,7 +92,7 @@ func (r *rehearsal) secrets() []string {
 		secrets = append(secrets, secretsIn(r.t, resource.Inputs, false)...)
 		secrets = append(secrets, secretsIn(r.t, resource.Outputs, false)...)
 	}
-	description, err := lab.ReadDescription(r.dir())
+	description, err := lab.ReadDescription(r.labDir())
 	require.NoError(r.t, err)
 	return append(secrets, description.Token, r.read(filepath.Join(r.dir(), "passphrase")))
 }

@@ -58,7 +58,7 @@ func (r *rehearsal) cluster(t *testing.T) *rehearsedCluster {
 	require.NoError(t, err)
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
-	d, err := lab.ReadDescription(r.dir())
+	d, err := lab.ReadDescription(r.labDir())
 	require.NoError(t, err)
 	inv, err := inventory.Load(r.inventory)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 // occurred returns how often each fault that is set on the rehearsal's lab has occurred.
 func (r *rehearsal) occurred() map[string]int {
 	r.t.Helper()
-	list, err := control.NewClient(r.dir()).Faults(r.t.Context())
+	list, err := control.NewClient(r.labDir()).Faults(r.t.Context())
 	require.NoError(r.t, err)
 	occurred := map[string]int{}
 	for _, f := range list {
@@ -49,7 +49,7 @@ func TestE2EOnABadDay(t *testing.T) {
 	r.mustRun(0, "lab", "fault", "clear")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
-	d, err := lab.ReadDescription(r.dir())
+	d, err := lab.ReadDescription(r.labDir())
 	require.NoError(t, err)
 	require.Equal(t, "9.1", string(d.Release))
 	require.Equal(t, "bad day", d.Seed)

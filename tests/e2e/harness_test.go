@@ -40,6 +40,7 @@ type rehearsal struct {
 	inventory string
 	env       []string // of its commands, beside that of the test
 	computer  string   // the name of the computer that its commands run on; empty for this one
+	lab       string   // the name of a lab that it shares with other stacks; empty for its own
 }
 
 // newRehearsal returns an empty rehearsal, with an inventory of one control plane and one worker, for a stack of the test's
@@ -83,6 +84,14 @@ func (r *rehearsal) writeTestdata() {
 
 // dir returns the folder of the rehearsal.
 func (r *rehearsal) dir() string { return r.onLab("").Dir() }
+
+// labDir returns the folder of its lab.
+func (r *rehearsal) labDir() string {
+	if r.lab != "" {
+		return filepath.Join(r.root, ".lab", r.lab)
+	}
+	return r.dir()
+}
 
 func (r *rehearsal) read(path string) string {
 	r.t.Helper()
@@ -202,7 +211,7 @@ func childrenNamed(t testing.TB, parent int, name string) []int {
 // calls returns the calls to the lab's Proxmox VE so far.
 func (r *rehearsal) calls() []proxmox.Call {
 	r.t.Helper()
-	calls, err := labstack.Calls(r.dir())
+	calls, err := labstack.Calls(r.labDir())
 	require.NoError(r.t, err)
 	return calls
 }

@@ -16,7 +16,7 @@ import (
 // api returns a client of the lab's Proxmox VE.
 func (r *rehearsal) api() *proxmox.Client {
 	r.t.Helper()
-	description, err := lab.ReadDescription(r.dir())
+	description, err := lab.ReadDescription(r.labDir())
 	require.NoError(r.t, err)
 	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
 	require.NoError(r.t, err)
@@ -26,7 +26,7 @@ func (r *rehearsal) api() *proxmox.Client {
 // asRoot returns a client with a session of root@pam.
 func (r *rehearsal) asRoot() *proxmox.Client {
 	r.t.Helper()
-	description, err := lab.ReadDescription(r.dir())
+	description, err := lab.ReadDescription(r.labDir())
 	require.NoError(r.t, err)
 	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the lab's own certificate
 	return proxmox.NewClient(description.ProxmoxEndpoint()+"/api2/json", proxmox.WithHTTPClient(insecure),
@@ -36,7 +36,7 @@ func (r *rehearsal) asRoot() *proxmox.Client {
 // host returns the lab's Proxmox VE node.
 func (r *rehearsal) host() *proxmox.Node {
 	r.t.Helper()
-	description, err := lab.ReadDescription(r.dir())
+	description, err := lab.ReadDescription(r.labDir())
 	require.NoError(r.t, err)
 	node, err := r.api().Node(r.t.Context(), description.Host)
 	require.NoError(r.t, err)

@@ -217,7 +217,7 @@ func (r *rehearsal) accessIsManaged() {
 	require.NotContains(r.t, r.mustRun(0, "outputs", "proxmoxTokens", "--show-secrets", "--lab"), secret, "its token went with the user, and is made anew")
 
 	inventory, seen := r.inventoryText("hosts.yaml"), len(r.calls())
-	description, err := lab.ReadDescription(r.dir())
+	description, err := lab.ReadDescription(r.labDir())
 	require.NoError(r.t, err)
 	user, _, _ := strings.Cut(description.Token, "!")
 	r.writeInventory("hosts.yaml", strings.Replace(inventory, "users: [", "users: [{id: "+user+", enabled: false}, ", 1))

@@ -83,7 +83,7 @@ func (r *rehearsal) startsLabOfItsOwn(hosts string) lab.Description {
 			r.t.Errorf("stop the lab: %v\n%s", err, output)
 		}
 	})
-	description, err := lab.ReadDescription(r.dir())
+	description, err := lab.ReadDescription(r.labDir())
 	require.NoError(r.t, err)
 	return description
 }

@@ -120,8 +120,11 @@ func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
 		seen.look(calls, since)
 		return point.reached(seen)
 	})
-	killed := victim.of(r, command.Process.Pid)
-	require.NotEmpty(t, killed, "there is something to kill")
+	var killed []int
+	r.eventually("there is something to kill", func() bool { // an engine that has just locked its state starts its plugins later
+		killed = victim.of(r, command.Process.Pid)
+		return len(killed) > 0
+	})
 	for _, pid := range killed {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			require.NoError(t, err)

@@ -94,7 +94,7 @@ func (r *rehearsal) kubeconfigLeadsTo(cluster string) {
 	r.t.Helper()
 	config, err := clientcmd.LoadFromFile(filepath.Join(r.dir(), "kubeconfig"))
 	require.NoError(r.t, err)
-	description, err := lab.ReadDescription(r.dir())
+	description, err := lab.ReadDescription(r.labDir())
 	require.NoError(r.t, err)
 	require.Contains(r.t, config.Clusters, cluster)
 	vip := description.Network.Addr().As4()

@@ -25,7 +25,7 @@ func (r *rehearsal) plainEngine() auto.Stack {
 // plainEngineWith is plainEngine with options for the program.
 func (r *rehearsal) plainEngineWith(options stacks.Options) auto.Stack {
 	r.t.Helper()
-	tools, err := toolchain.Install(r.t.Context(), toolchain.Options{Source: r.root})
+	tools, err := toolchain.Install(r.t.Context(), toolchain.Options{Source: projectRoot(r.t)})
 	require.NoError(r.t, err)
 	tool, found := tools.CLI()
 	require.True(r.t, found)

@@ -2,27 +2,38 @@ package e2e_test
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2ESite is the life of a project with the stacks of two layers, the samples: brought up layer by layer, held up in the second one, gone on
-// with from there, unchanged by another run, and destroyed from the top.
+// TestE2ESite is the life of a project with the stacks of two layers, the samples, on one lab: refused where a lower layer has to come first,
+// brought up layer by layer, held up in the second one, gone on with from there, unchanged by another run, and destroyed from the top.
 func TestE2ESite(t *testing.T) {
 	t.Parallel()
-	skipIfShort(t)
 	s := newSite(t, "site-hosts", "site-systems")
+	require.Contains(t, s.site(3, "preview", "--lab"), "start --stack site-hosts`")
+	s.outsideOfStacks("lab", "start", "--stack", "site-systems")
 
-	require.Contains(t, s.site(2, "preview", "--lab"), "site-hosts    hosts    changes\nsite-systems  systems  changes\n")
+	before := s.site(3, "preview", "--lab")
+	require.Contains(t, before, "site-hosts    hosts    changes\nsite-systems  systems  refused\n")
+	require.Contains(t, before, "up --stack site-hosts --lab`, whose hosts.yaml has the storage local for vztmpl")
 
 	s.outsideOfStacks("lab", "fault", "set", "download-fails", "--stack", "site-systems")
 	stopped := s.site(1, "up", "--lab", "--yes")
 	require.Contains(t, stopped, "site-hosts    hosts    up\nsite-systems  systems  failed\nstopped at site-systems: do what its message says, then run `")
 	require.Contains(t, stopped, "download failed")
-	s.outsideOfStacks("lab", "fault", "clear", "--stack", "site-systems")
+	s.outsideOfStacks("lab", "fault", "clear", "--stack", "site-hosts")
 
 	require.Contains(t, s.site(0, "up", "--lab", "--yes"), "site-hosts    hosts    up\nsite-systems  systems  up\n")
 	require.Contains(t, s.site(0, "preview", "--lab"), "site-hosts    hosts    no changes\nsite-systems  systems  no changes\n")
@@ -30,34 +41,112 @@ func TestE2ESite(t *testing.T) {
 	require.Contains(t, s.site(0, "destroy", "--lab", "--yes"), "site-systems  systems  gone\nsite-hosts    hosts    gone\n")
 }
 
-// newSite returns a project of its own with sample stacks, each with a lab.
-func newSite(t *testing.T, stacks ...string) *rehearsal {
+// TestE2EAWholeSite is the site of the samples: hosts that are configured from nothing, storage on a NAS, systems, and two clusters, one of which is
+// protected. Every stack's plain engine has nothing to do then, and a destroy leaves the site as it was.
+func TestE2EAWholeSite(t *testing.T) {
+	t.Parallel()
+	extended(t)
+	s := newSite(t, "k3s-dev", "k8s-prod", "site-hosts", "site-systems")
+	s.isOneProxmoxVE()
+	s.hostsMakeTheSharedStorage()
+	s.k3sDevUsesTheNAS()
+
+	up := s.site(0, "up", "--lab", "--time-scale", "0", "--yes")
+	require.Contains(t, up, "site-hosts    hosts     up\nsite-systems  systems   up\nk3s-dev       platform  up\nk8s-prod      platform  up\n")
+	s.stack("k3s-dev").nodesAreReady("k3s-dev-control-1", "k3s-dev-gpu-1", "k3s-dev-worker-1")
+	s.stack("k8s-prod").nodesAreReady("k8s-prod-control-1", "k8s-prod-control-2", "k8s-prod-control-3", "k8s-prod-worker-1", "k8s-prod-worker-2")
+
+	s.changesNothing(func() { s.site(0, "up", "--lab", "--yes") })
+	for _, stack := range []string{"k3s-dev", "k8s-prod", "site-hosts", "site-systems"} {
+		plain := s.stack(stack).plainEngine()
+		preview, err := plain.Preview(t.Context(), optpreview.Refresh())
+		require.NoError(t, err, stack)
+		require.Equal(t, []apitype.OpType{apitype.OpSame}, slices.Collect(maps.Keys(preview.ChangeSummary)), "%s: %s", stack, preview.StdOut)
+	}
+
+	refused := s.site(3, "destroy", "--lab", "--yes")
+	require.Contains(t, refused, "k8s-prod      platform  refused\nk3s-dev       platform  not begun\n")
+	s.stack("k8s-prod").edit("cluster.yaml", "protect: true", "protect: false")
+	s.stack("k8s-prod").mustRun(0, "up", "--lab", "--yes")
+	down := s.site(0, "destroy", "--lab", "--yes")
+	require.Contains(t, down, "k8s-prod      platform  gone\nk3s-dev       platform  gone\nsite-systems  systems   gone\nsite-hosts    hosts     gone\n")
+	host, err := s.stack("k3s-dev").api().Cluster(t.Context())
+	require.NoError(t, err)
+	left, err := host.Resources(t.Context(), "vm")
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.NotContains(t, down, "kept: it has members")
+}
+
+// sharedLab is the name of the lab that the stacks of the site share, by their endpoint.
+const sharedLab = "_vmhost-8006"
+
+// siteUnderTest is a project with several stacks.
+type siteUnderTest struct{ *rehearsal }
+
+// newSite returns a project of its own with sample stacks, which share a lab.
+func newSite(t *testing.T, stacks ...string) *siteUnderTest {
 	t.Helper()
+	skipIfShort(t)
 	checkout, root := projectRoot(t), t.TempDir()
-	r := &rehearsal{t: t, stack: stacks[0], root: root}
-	require.NoError(t, os.WriteFile(filepath.Join(root, "Pulumi.yaml"), []byte(r.read(filepath.Join(checkout, "Pulumi.yaml"))), 0o600))
+	s := &siteUnderTest{&rehearsal{t: t, stack: stacks[0], root: root}}
+	require.NoError(t, os.WriteFile(filepath.Join(root, "Pulumi.yaml"), []byte(s.read(filepath.Join(checkout, "Pulumi.yaml"))), 0o600))
 	for _, stack := range stacks {
 		name := "Pulumi." + stack + ".yaml"
-		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(r.read(filepath.Join(checkout, name))), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(s.read(filepath.Join(checkout, name))), 0o600))
 		inventory := filepath.Join("stacks", stack)
 		require.NoError(t, os.CopyFS(filepath.Join(root, inventory), os.DirFS(filepath.Join(checkout, inventory))))
-		t.Cleanup(func() {
-			if output, err := r.command(context.Background(), "lab", "stop", "--stack", stack).CombinedOutput(); err != nil {
-				t.Errorf("lab stop: %v\n%s", err, output)
-			}
-		})
-		r.outsideOfStacks("lab", "start", "--stack", stack)
 	}
-	return r
+	t.Cleanup(func() {
+		if output, err := s.command(context.Background(), "lab", "stop", "--stack", s.rehearsal.stack).CombinedOutput(); err != nil {
+			t.Errorf("lab stop: %v\n%s", err, output)
+		}
+	})
+	return s
+}
+
+// stack returns a stack of the site, on the site's lab.
+func (s *siteUnderTest) stack(name string) *rehearsal {
+	return &rehearsal{t: s.t, stack: name, root: s.root, inventory: filepath.Join(s.root, "stacks", name), lab: sharedLab}
 }
 
 // site runs a command on all stacks of the project.
-func (r *rehearsal) site(code int, args ...string) string {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), runBound)
+func (s *siteUnderTest) site(code int, args ...string) string {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), runBound)
 	defer cancel()
-	command := r.command(ctx, append([]string{"site"}, args...)...)
+	command := s.command(ctx, append([]string{"site"}, args...)...)
 	output, _ := command.CombinedOutput() // the exit code says how it ended
-	require.Equal(r.t, code, command.ProcessState.ExitCode(), "%s", output)
+	require.Equal(s.t, code, command.ProcessState.ExitCode(), "%s", output)
 	return string(output)
+}
+
+// changesNothing runs something that may not write to the host.
+func (s *siteUnderTest) changesNothing(run func()) {
+	s.t.Helper()
+	before := s.stack("k3s-dev").calls()
+	run()
+	require.Empty(s.t, labstack.Writes(s.stack("k3s-dev").calls()[len(before):]))
+}
+
+// isOneProxmoxVE writes the same endpoint into all stack files: the hosts of k8s-prod are of the same Proxmox VE.
+func (s *siteUnderTest) isOneProxmoxVE() {
+	file := filepath.Join(s.root, "Pulumi.k8s-prod.yaml")
+	text := strings.Replace(s.read(file), "https://pve1:8006", "https://vmhost:8006", 1)
+	require.NoError(s.t, os.WriteFile(file, []byte(text), 0o600))
+}
+
+// hostsMakeTheSharedStorage has the stack of hosts make the NFS share that k8s-prod keeps its ISO on.
+func (s *siteUnderTest) hostsMakeTheSharedStorage() {
+	hosts := s.stack("site-hosts")
+	text := hosts.inventoryText("hosts.yaml")
+	names := "hosts:\n  - name: pve1\n  - name: pve2\n  - name: pve3\n"
+	hosts.writeInventory("hosts.yaml", regexp.MustCompile(`(?m)^hosts:\n`).ReplaceAllLiteralString(text, names))
+}
+
+// k3sDevUsesTheNAS adds storage on a NAS to k3s-dev.
+func (s *siteUnderTest) k3sDevUsesTheNAS() {
+	dev := s.stack("k3s-dev")
+	dev.edit("cluster.yaml", "extensions: []", "extensions: [siderolabs/iscsi-tools]")
+	dev.writeInventory("cluster.yaml", dev.inventoryText("cluster.yaml")+storageOfTheTest)
 }

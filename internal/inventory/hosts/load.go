@@ -27,6 +27,16 @@ func Load(dir string) (*Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parse(dir, file)
+}
+
+// Parse is Load for a text, as if it were the file in a folder.
+func Parse(dir string, text []byte) (*Inventory, error) {
+	return parse(dir, manifest.File{Name: filepath.Join(dir, manifest.HostsFile), Data: text})
+}
+
+func parse(dir string, file manifest.File) (*Inventory, error) {
+	var err error
 	inv := &Inventory{Dir: dir}
 	check := &checker{inv: inv, file: file.Name}
 	if inv.source, err = check.Decode(file, KindHosts, &inv.File); err != nil {

@@ -1,9 +1,11 @@
 package newstack
 
 import (
+	"cmp"
 	"net/netip"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
@@ -13,12 +15,17 @@ type Site struct {
 	Found preflight.Snapshot
 	// Beside are the other stacks of the project on these hosts.
 	Beside []inventory.Beside
+	// Makers are the stacks of hosts among them.
+	Makers preflight.Makers
 }
 
-// Answers are what a person says about a new cluster. What is left out is proposed.
+// Answers are what a person says about a new stack. What is left out is proposed.
 type Answers struct {
 	// Stack is the name of the stack. Required.
 	Stack string
+	// Kind is what the stack brings up. Default: a cluster. A stack of hosts needs the hosts alone, and one of systems no numbers of nodes
+	// and no cluster.
+	Kind manifest.Kind
 	// Cluster is the name of the cluster, and the beginning of the names of its nodes. Default: that of the stack.
 	Cluster string
 	// Hosts are the nodes of Proxmox VE that the machines are spread over. Default: all that are online.
@@ -45,6 +52,9 @@ type Answers struct {
 	// DiskStorage holds the disks. Default: one with content type images on all hosts.
 	DiskStorage string
 }
+
+// kind returns the kind with its default.
+func (a Answers) kind() manifest.Kind { return cmp.Or(a.Kind, manifest.Platform) }
 
 // workers returns the number of workers without a GPU.
 func (a Answers) workers() int {

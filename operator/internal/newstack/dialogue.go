@@ -3,8 +3,11 @@ package newstack
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 )
 
 // Ask asks a person one question and returns the answer; an empty one means what is proposed. wrong is why the last answer to this question
@@ -14,6 +17,8 @@ type Ask func(question, proposed string, wrong error) (string, error)
 // question is one of the dialogue.
 type question struct {
 	text string
+	// kinds of stacks for which it is asked; none stands for clusters alone.
+	kinds []manifest.Kind
 	// open reports whether there is something to ask.
 	open func(given Answers, proposed Plan, site Site) bool
 	// proposed is the answer of somebody who presses enter; empty for none.
@@ -32,6 +37,7 @@ var questions = []question{
 	},
 	{
 		text:     "hosts, with commas between them",
+		kinds:    []manifest.Kind{manifest.Platform, manifest.Hosts, manifest.Systems},
 		open:     func(a Answers, _ Plan, s Site) bool { return len(a.Hosts) == 0 && len(s.Found.OnlineHosts()) > 1 },
 		proposed: func(p Plan) string { return strings.Join(p.Hosts, ",") },
 		set: func(a *Answers, text string) error {
@@ -40,20 +46,23 @@ var questions = []question{
 		},
 	},
 	{
-		text:     "bridge of the nodes",
+		text:     "bridge of the machines",
+		kinds:    []manifest.Kind{manifest.Platform, manifest.Systems},
 		open:     func(a Answers, _ Plan, _ Site) bool { return a.Bridge == "" },
 		proposed: func(p Plan) string { return p.Bridge },
 		set:      func(a *Answers, text string) error { a.Bridge = text; return nil },
 	},
 	{
 		text:     "VLAN tag, 0 for none",
+		kinds:    []manifest.Kind{manifest.Platform, manifest.Systems},
 		open:     func(a Answers, _ Plan, _ Site) bool { return a.VLAN == 0 },
 		proposed: func(p Plan) string { return strconv.Itoa(p.VLAN) },
 		set:      func(a *Answers, text string) (err error) { a.VLAN, err = number(text); return err },
 	},
 	{
-		text: "network of the nodes, e.g. 192.168.20.0/24",
-		open: func(a Answers, _ Plan, _ Site) bool { return !a.Network.IsValid() },
+		text:  "network of the machines, e.g. 192.168.20.0/24",
+		kinds: []manifest.Kind{manifest.Platform, manifest.Systems},
+		open:  func(a Answers, _ Plan, _ Site) bool { return !a.Network.IsValid() },
 		proposed: func(p Plan) string {
 			if !p.Network.IsValid() {
 				return ""
@@ -69,12 +78,14 @@ var questions = []question{
 	},
 	{
 		text:     "its gateway",
+		kinds:    []manifest.Kind{manifest.Platform, manifest.Systems},
 		open:     func(a Answers, p Plan, _ Site) bool { return !a.Gateway.IsValid() && p.Network.IsValid() },
 		proposed: func(p Plan) string { return p.Gateway.String() },
 		set:      func(a *Answers, text string) (err error) { a.Gateway, err = address(text); return err },
 	},
 	{
-		text:     "first address for the Kubernetes API and the nodes",
+		text:     "first of the addresses to use",
+		kinds:    []manifest.Kind{manifest.Platform, manifest.Systems},
 		open:     func(a Answers, p Plan, _ Site) bool { return !a.FirstAddress.IsValid() && p.FirstAddress.IsValid() },
 		proposed: func(p Plan) string { return p.FirstAddress.String() },
 		set:      func(a *Answers, text string) (err error) { a.FirstAddress, err = address(text); return err },
@@ -109,6 +120,7 @@ var questions = []question{
 	},
 	{
 		text:     "storage of the disks",
+		kinds:    []manifest.Kind{manifest.Platform, manifest.Systems},
 		open:     func(a Answers, _ Plan, _ Site) bool { return a.DiskStorage == "" },
 		proposed: func(p Plan) string { return p.DiskStorage },
 		set:      func(a *Answers, text string) error { a.DiskStorage = text; return nil },
@@ -119,8 +131,8 @@ var questions = []question{
 // asked again.
 func (s Site) Interview(answers Answers, ask Ask) (Answers, error) {
 	for _, q := range questions {
-		proposed, _ := s.Propose(answers) // what it lacks is asked, or said in the end
-		if !q.open(answers, proposed, s) {
+		proposed := s.proposed(answers)
+		if !q.isFor(answers.kind()) || !q.open(answers, proposed, s) {
 			continue
 		}
 		var wrong error
@@ -140,6 +152,29 @@ func (s Site) Interview(answers Answers, ask Ask) (Answers, error) {
 		}
 	}
 	return answers, nil
+}
+
+// isFor reports whether the question is asked for a kind of stacks.
+func (q question) isFor(kind manifest.Kind) bool {
+	if q.kinds == nil {
+		return kind == manifest.Platform
+	}
+	return slices.Contains(q.kinds, kind)
+}
+
+// proposed returns what would be proposed after the answers so far. What that lacks is asked, or said in the end.
+func (s Site) proposed(answers Answers) Plan {
+	switch answers.kind() {
+	case manifest.Hosts:
+		plan, _ := s.ProposeHosts(answers)
+		return Plan{Answers: plan.Answers}
+	case manifest.Systems:
+		plan, _ := s.ProposeSystems(answers)
+		return Plan{Answers: plan.Answers}
+	default:
+		plan, _ := s.Propose(answers)
+		return plan
+	}
 }
 
 // hasFreeGPU reports whether a GPU worker is possible.

@@ -3,32 +3,24 @@ package newstack
 import (
 	"bytes"
 	"cmp"
-	_ "embed" // the templates of the files
+	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/nvidia"
 	"github.com/em-infra/em-infra/operator/internal/newproject"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-//go:embed cluster.yaml.tmpl
-var clusterText string
+//go:embed *.yaml.tmpl
+var templateFiles embed.FS
 
-//go:embed nodes.yaml.tmpl
-var nodesText string
-
-//go:embed stack.yaml.tmpl
-var stackText string
-
-var (
-	clusterTemplate = template.Must(template.New("cluster.yaml").Parse(clusterText))
-	nodesTemplate   = template.Must(template.New("nodes.yaml").Parse(nodesText))
-	stackTemplate   = template.Must(template.New("Pulumi.STACK.yaml").Parse(stackText))
-)
+var templates = template.Must(template.ParseFS(templateFiles, "*.yaml.tmpl"))
 
 // Connection is what a stack's configuration says about reaching its hosts. It contains no secret.
 type Connection struct {
@@ -42,38 +34,69 @@ type Connection struct {
 	TokenVariable, TokenPath string
 }
 
-// Paths returns the paths of a stack's files in its project.
-func Paths(stack string) (cluster, nodes, configuration string) {
-	folder := path.Join("stacks", stack)
-	return path.Join(folder, inventory.ClusterFile), path.Join(folder, inventory.NodesFile), "Pulumi." + stack + ".yaml"
+// Paths are the paths of a stack's files in its project.
+type Paths struct {
+	// Inventory has the files of the inventory, and Configuration is the stack's file.
+	Inventory     []string
+	Configuration string
 }
 
-// Files returns the files of a plan by their paths in the project.
-func (s Site) Files(plan Plan, connection Connection) (newproject.Files, error) {
-	cluster, nodes, configuration := Paths(plan.Stack)
-	files := newproject.Files{}
-	for _, file := range []struct {
-		path string
-		text *template.Template
-		data any
-	}{
-		{cluster, clusterTemplate, clusterData{Plan: plan, site: s}},
-		{nodes, nodesTemplate, plan},
-		{configuration, stackTemplate, struct {
-			Connection
-			Stack string
-		}{connection, plan.Stack}},
-	} {
-		var text bytes.Buffer
-		if err := file.text.Execute(&text, file.data); err != nil {
-			return nil, fmt.Errorf("%s: %w", file.path, err)
-		}
-		files[file.path] = text.Bytes()
+// All returns all paths.
+func (p Paths) All() []string { return append(slices.Clone(p.Inventory), p.Configuration) }
+
+// PathsOf returns the paths of the files of a stack.
+func PathsOf(answers Answers) Paths {
+	names := map[manifest.Kind][]string{
+		manifest.Platform: {inventory.ClusterFile, inventory.NodesFile}, manifest.Hosts: {manifest.HostsFile}, manifest.Systems: {manifest.SystemsFile},
 	}
-	return files, nil
+	paths := Paths{Configuration: "Pulumi." + answers.Stack + ".yaml"}
+	for _, name := range names[answers.kind()] {
+		paths.Inventory = append(paths.Inventory, path.Join("stacks", answers.Stack, name))
+	}
+	return paths
 }
 
-// clusterData is what the template of cluster.yaml shows.
+// Files returns the files of a new stack that fits its site, by their paths in the project. The error has all that the site cannot give or
+// that is missing, each with what to do.
+func (s Site) Files(answers Answers, connection Connection) (newproject.Files, error) {
+	plan, err := s.planOf(answers)
+	if err != nil {
+		return nil, err
+	}
+	files, paths := newproject.Files{}, PathsOf(answers)
+	render := func(at, name string, data any) error {
+		var text bytes.Buffer
+		if err := templates.ExecuteTemplate(&text, name+".tmpl", data); err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		files[at] = text.Bytes()
+		return nil
+	}
+	for _, at := range paths.Inventory {
+		if err := render(at, path.Base(at), plan); err != nil {
+			return nil, err
+		}
+	}
+	return files, render(paths.Configuration, "stack.yaml", struct {
+		Connection
+		Stack string
+	}{connection, answers.Stack})
+}
+
+// planOf returns what the templates of a stack show.
+func (s Site) planOf(answers Answers) (any, error) {
+	switch answers.kind() {
+	case manifest.Hosts:
+		return s.ProposeHosts(answers)
+	case manifest.Systems:
+		return s.ProposeSystems(answers)
+	default:
+		plan, err := s.Propose(answers)
+		return clusterData{Plan: plan, site: s}, err
+	}
+}
+
+// clusterData is what the templates of a cluster show.
 type clusterData struct {
 	Plan
 	site Site

@@ -122,6 +122,18 @@ func (p *proposal) chooseAddresses() {
 	if !p.Network.IsValid() || !p.Network.Addr().Is4() {
 		return
 	}
+	free := p.addresses(1+len(p.Nodes), "one for the Kubernetes API and one for each node", ", or fewer nodes")
+	if free == nil {
+		return
+	}
+	p.VIP = free[0]
+	for i := range p.Nodes {
+		p.Nodes[i].Address = free[i+1]
+	}
+}
+
+// addresses returns free addresses for a purpose; nil if there are not as many, which a person can mend in one way more.
+func (p *proposal) addresses(needed int, purpose, way string) []netip.Addr {
 	first := p.FirstAddress
 	if !first.IsValid() {
 		offset := 10
@@ -136,19 +148,15 @@ func (p *proposal) chooseAddresses() {
 	}
 	if !p.Network.Contains(first) {
 		p.problem("the first address %s is not in the network %s: choose one of it with --first-address", first, p.Network)
-		return
+		return nil
 	}
-	needed := 1 + len(p.Nodes)
 	free := p.freeAddresses(first, needed)
 	if len(free) < needed {
-		p.problem("network %s has %d free addresses from %s on, and %d are needed, one for the Kubernetes API and one for each node: name a larger network with --network, an earlier --first-address, or fewer nodes",
-			p.Network, len(free), first, needed)
-		return
+		p.problem("network %s has %d free addresses from %s on, and %d are needed, %s: name a larger network with --network, an earlier --first-address%s",
+			p.Network, len(free), first, needed, purpose, way)
+		return nil
 	}
-	p.VIP = free[0]
-	for i := range p.Nodes {
-		p.Nodes[i].Address = free[i+1]
-	}
+	return free
 }
 
 // freeAddresses returns as many addresses that nobody has, or fewer if there are not as many. The last one of a network is its broadcast

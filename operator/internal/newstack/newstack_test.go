@@ -79,12 +79,11 @@ func TestFilesAreGolden(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			site := test.site(t)
-			plan, err := site.Propose(test.answers)
+			files, err := site.Files(test.answers, connection)
 			require.NoError(t, err)
-			files, err := site.Files(plan, connection)
-			require.NoError(t, err)
-			cluster, nodes, configuration := newstack.Paths(test.answers.Stack)
-			require.Equal(t, []string{configuration, cluster, nodes}, files.Paths())
+			paths := newstack.PathsOf(test.answers)
+			cluster, nodes := paths.Inventory[0], paths.Inventory[1]
+			require.Equal(t, []string{paths.Configuration, cluster, nodes}, files.Paths())
 			inv, err := inventory.Parse(filepath.Dir(cluster), files[cluster], files[nodes])
 			require.NoError(t, err)
 			for _, other := range site.Beside {
@@ -235,9 +234,9 @@ func TestTheDialogue(t *testing.T) {
 		{
 			"enter", changed(alone(), "pve", func(h *preflight.Host) { h.Bridges.Value[0].CIDR = "192.168.1.10/24" }), nil,
 			[]asked{
-				{"name of the cluster", "home"}, {"bridge of the nodes", "vmbr0"}, {"VLAN tag, 0 for none", "0"},
-				{"network of the nodes, e.g. 192.168.20.0/24", "192.168.1.0/24"}, {"its gateway", "192.168.1.1"},
-				{"first address for the Kubernetes API and the nodes", "192.168.1.10"},
+				{"name of the cluster", "home"}, {"bridge of the machines", "vmbr0"}, {"VLAN tag, 0 for none", "0"},
+				{"network of the machines, e.g. 192.168.20.0/24", "192.168.1.0/24"}, {"its gateway", "192.168.1.1"},
+				{"first of the addresses to use", "192.168.1.10"},
 				{"control planes: 1, 3 or 5", "1"}, {"workers", "1"}, {"storage of the ISO", "local"}, {"storage of the disks", "local-lvm"},
 			},
 			nil,
@@ -249,13 +248,13 @@ func TestTheDialogue(t *testing.T) {
 		{
 			"others", three(), map[string][]string{
 				"hosts, with commas between them": {"pve1, pve2"}, "VLAN tag, 0 for none": {"none", "20"},
-				"network of the nodes, e.g. 192.168.20.0/24": {"", "192.168.20.0", "192.168.20.0/24"}, "workers": {"-1", "2"},
+				"network of the machines, e.g. 192.168.20.0/24": {"", "192.168.20.0", "192.168.20.0/24"}, "workers": {"-1", "2"},
 			},
 			[]asked{
-				{"name of the cluster", "home"}, {"hosts, with commas between them", "pve1,pve2,pve3"}, {"bridge of the nodes", "vmbr0"},
+				{"name of the cluster", "home"}, {"hosts, with commas between them", "pve1,pve2,pve3"}, {"bridge of the machines", "vmbr0"},
 				{"VLAN tag, 0 for none", "0"}, {"VLAN tag, 0 for none", "0"},
-				{"network of the nodes, e.g. 192.168.20.0/24", ""}, {"network of the nodes, e.g. 192.168.20.0/24", ""}, {"network of the nodes, e.g. 192.168.20.0/24", ""},
-				{"its gateway", "192.168.20.1"}, {"first address for the Kubernetes API and the nodes", "192.168.20.10"},
+				{"network of the machines, e.g. 192.168.20.0/24", ""}, {"network of the machines, e.g. 192.168.20.0/24", ""}, {"network of the machines, e.g. 192.168.20.0/24", ""},
+				{"its gateway", "192.168.20.1"}, {"first of the addresses to use", "192.168.20.10"},
 				{"control planes: 1, 3 or 5", "1"}, {"workers", "1"}, {"workers", "1"}, {"storage of the ISO", "nas"}, {"storage of the disks", "ceph"},
 			},
 			[]string{

@@ -11,9 +11,15 @@ import (
 
 // Content types of storages.
 const (
-	contentISO    = "iso"
-	contentImages = "images"
+	contentISO      = "iso"
+	contentImages   = "images"
+	contentRootDir  = "rootdir"
+	contentTemplate = "vztmpl"
+	contentImport   = "import"
 )
+
+// folderType is the type of a storage that is a folder.
+const folderType = "dir"
 
 // installedStorage is the folder that the installer of Proxmox VE makes.
 const installedStorage = "local"
@@ -46,6 +52,22 @@ func (p *proposal) with(content string) []string {
 		}
 		return names
 	})
+}
+
+// both returns what is in both lists.
+func both(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
+}
+
+// union returns a list with commas and further items, each once.
+func union(list string, further ...string) string {
+	items := strings.Split(list, ",")
+	for _, item := range further {
+		if !slices.Contains(items, item) {
+			items = append(items, item)
+		}
+	}
+	return strings.Trim(strings.Join(items, ","), ",")
 }
 
 func takes(storage pve.Storage, content string) bool {

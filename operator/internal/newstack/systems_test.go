@@ -56,12 +56,10 @@ func TestWhatSystemsHaveIsTaken(t *testing.T) {
 // proposed returns the inventory that a site proposes.
 func proposed(t *testing.T, site newstack.Site) *inventory.Inventory {
 	t.Helper()
-	plan, err := site.Propose(home())
+	files, err := site.Files(home(), connection)
 	require.NoError(t, err)
-	files, err := site.Files(plan, connection)
-	require.NoError(t, err)
-	cluster, nodes, _ := newstack.Paths("home")
-	inv, err := inventory.Parse("stacks/home", files[cluster], files[nodes])
+	paths := newstack.PathsOf(home()).Inventory
+	inv, err := inventory.Parse("stacks/home", files[paths[0]], files[paths[1]])
 	require.NoError(t, err)
 	return inv
 }

@@ -26,6 +26,8 @@ type Check struct {
 	Sentence string `json:"sentence"`
 	// Remedy is what to do; for a GPU that is free, the line of nodes.yaml that takes it. Empty when nothing is to be done.
 	Remedy string `json:"remedy,omitempty"`
+	// MadeBy are the flags that select the stack of hosts which makes what is missing; empty if none does.
+	MadeBy string `json:"madeBy,omitempty"`
 }
 
 // Report contains all checks in a fixed order.
@@ -83,6 +85,11 @@ func (s *collector) warn(name, remedy, format string, args ...any) {
 
 func (s *collector) fail(name, remedy, format string, args ...any) {
 	s.add(Check{Name: name, Result: Fail, Sentence: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// lacks adds a finding about something that a stack of hosts may make.
+func (s *collector) lacks(name string, what action, format string, args ...any) {
+	s.add(Check{Name: name, Result: Fail, Sentence: fmt.Sprintf(format, args...), Remedy: what.do, MadeBy: what.madeBy})
 }
 
 // add adds a finding once, even if several parts of the inventory cause it.

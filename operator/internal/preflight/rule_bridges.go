@@ -34,7 +34,7 @@ func checkBridges(s *collector, inv *inventory.Inventory, found Snapshot) {
 func checkBridge(s *collector, n nic, bridges []pve.Bridge, makers Makers) bool {
 	at := slices.IndexFunc(bridges, func(bridge pve.Bridge) bool { return bridge.Name == n.bridge })
 	if at < 0 {
-		s.fail("bridge", makers.bridgeRemedy(n.bridge, n.host, "correct bridge in the inventory, or make the bridge in Proxmox VE"),
+		s.lacks("bridge", makers.bridgeRemedy(n.bridge, n.host, "correct bridge in the inventory, or make the bridge in Proxmox VE"),
 			"bridge %s is not on %s, which has %s", n.bridge, n.host, bridgeList(bridges))
 		return false
 	}

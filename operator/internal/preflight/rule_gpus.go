@@ -44,7 +44,7 @@ type gpuHost struct {
 	strangers []pve.Guest
 	configs   map[int]Reading[pve.GuestConfig]
 	// remedy returns what to do about a missing mapping: the run of the stack that makes it, or what is said otherwise.
-	remedy func(mapping, otherwise string) string
+	remedy func(mapping, otherwise string) action
 }
 
 // check checks one GPU of a worker.
@@ -89,7 +89,7 @@ func (s *collector) iommuOff(check, host string, device pve.PCIDevice) {
 func (g gpuHost) checkMapping(worker inventory.Node, name string) {
 	at := slices.IndexFunc(g.Mappings.Value, func(mapping pve.Mapping) bool { return mapping.ID == name })
 	if at < 0 {
-		g.fail("gpu", g.remedy(name, "name another mapping, or paste "+g.choices()), "mapping %s of %s is not in Proxmox VE, or the token may not use it", name, worker.Name)
+		g.lacks("gpu", g.remedy(name, "name another mapping, or paste "+g.choices()), "mapping %s of %s is not in Proxmox VE, or the token may not use it", name, worker.Name)
 		return
 	}
 	mapping := g.Mappings.Value[at]

@@ -57,13 +57,13 @@ func named(storages []pve.Storage, name string) (pve.Storage, bool) {
 func checkStorage(s *collector, host string, asked ask, storage pve.Storage, there bool, all []pve.Storage, makers Makers) bool {
 	switch {
 	case !there:
-		s.fail("storage", makers.storageRemedy(asked.storage, host, asked.content, "correct the storage in the inventory, or add it in Proxmox VE"),
+		s.lacks("storage", makers.storageRemedy(asked.storage, host, asked.content, "correct the storage in the inventory, or add it in Proxmox VE"),
 			"storage %s is not on %s, which has %s", asked.storage, host, listed(storageList(all)))
 	case !bool(storage.Active):
 		s.fail("storage", "see `pvesm status` on "+host, "storage %s is not active on %s", asked.storage, host)
 	case !slices.Contains(strings.Split(storage.Content, ","), asked.content):
 		byHand := fmt.Sprintf("as root on the host: `pvesm set %s --content %s,%s`", asked.storage, storage.Content, asked.content)
-		s.fail("storage", makers.storageRemedy(asked.storage, host, asked.content, byHand),
+		s.lacks("storage", makers.storageRemedy(asked.storage, host, asked.content, byHand),
 			"storage %s on %s does not take %s, only %s", asked.storage, host, asked.content, storage.Content)
 	case asked.shared && !bool(storage.Shared):
 		s.fail("storage", "name a storage that the hosts share, or replace template.shared by template.perHost",

@@ -105,7 +105,7 @@ func (s *collector) systemBridges(ctx context.Context, reader pve.Reader, subjec
 			asked = append(asked, card.Bridge)
 			if !slices.ContainsFunc(bridges, func(b pve.Bridge) bool { return b.Name == card.Bridge }) {
 				remedy := subject.Makers.bridgeRemedy(card.Bridge, host, "correct the bridge in systems.yaml, or add it to the host")
-				s.fail("bridge", remedy, "host %s has no bridge %s, or the token may not use it", host, card.Bridge)
+				s.lacks("bridge", remedy, "host %s has no bridge %s, or the token may not use it", host, card.Bridge)
 			}
 		}
 	}
