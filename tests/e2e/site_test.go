@@ -78,6 +78,50 @@ func TestE2EAWholeSite(t *testing.T) {
 	require.NotContains(t, down, "kept: it has members")
 }
 
+// hostOfASite is a host as its installer leaves it.
+const hostOfASite = `network: 192.168.20.0/24
+hosts:
+  - name: pve
+    memoryGiB: 96
+    storages:
+      - {name: local, type: dir, content: [iso], sizeGiB: 96}
+      - {name: local-lvm, type: lvmthin, content: [images, rootdir], sizeGiB: 2048}
+    pci:
+      - {address: "0000:01:00.0", vendor: "0x10de", device: "0x2204", subsystemVendor: "0x1462", subsystemDevice: "0x3881", iommuGroup: 12}
+`
+
+// TestE2EASiteFromAnEmptyFolder: a host that runs is asked what it has, once for each kind of stack, and what init writes comes up as a site without
+// an edit. The cluster gets the GPU by the name that the stack of hosts gives it.
+func TestE2EASiteFromAnEmptyFolder(t *testing.T) {
+	t.Parallel()
+	extended(t)
+	root := t.TempDir()
+	real := &rehearsal{t: t, stack: "_real", root: root}
+	description := real.startsLabOfItsOwn(hostOfASite)
+	s := &siteUnderTest{&rehearsal{t: t, stack: "home", root: root}}
+	s.env = []string{
+		"EM_INFRA_PROXMOX_ENDPOINT=" + description.ProxmoxEndpoint(), "EM_INFRA_PROXMOX_TOKEN=" + description.Token, "EM_INFRA_PROXMOX_INSECURE=true",
+	}
+	t.Cleanup(s.stopsItsLab)
+	s.outsideOfStacks("init", "--kind", "hosts", "--stack", "site")
+	require.Contains(t, s.read(filepath.Join(root, "stacks", "site", "hosts.yaml")), "name: gpu # PCI 0000:01:00.0")
+	require.Contains(t, s.outsideOfStacks("init", "--kind", "systems", "--stack", "dns", "--network", "192.168.20.0/24"), "up --stack site`, whose hosts.yaml has the storage local for import")
+	s.outsideOfStacks("init", "--stack", "home", "--network", "192.168.20.0/24", "--image-factory", description.FactoryURL())
+	nodes := filepath.Join(root, "stacks", "home", "nodes.yaml")
+	require.Contains(t, s.read(nodes), "address: 192.168.20.13}", "the systems have the addresses before it")
+
+	require.Contains(t, s.site(0, "up", "--lab", "--yes"), "site   hosts     up\ndns    systems   up\nhome   platform  up\n")
+	require.Contains(t, s.site(0, "preview", "--lab"), "site   hosts     no changes\ndns    systems   no changes\nhome   platform  no changes\n")
+	require.Contains(t, s.site(0, "destroy", "--lab", "--yes"), "home   platform  gone\ndns    systems   gone\nsite   hosts     gone\n")
+}
+
+// stopsItsLab stops the lab of the site.
+func (s *siteUnderTest) stopsItsLab() {
+	if output, err := s.command(context.Background(), "lab", "stop", "--stack", s.rehearsal.stack).CombinedOutput(); err != nil {
+		s.t.Errorf("lab stop: %v\n%s", err, output)
+	}
+}
+
 // sharedLab is the name of the lab that the stacks of the site share, by their endpoint.
 const sharedLab = "_vmhost-8006"
 
@@ -97,11 +141,7 @@ func newSite(t *testing.T, stacks ...string) *siteUnderTest {
 		inventory := filepath.Join("stacks", stack)
 		require.NoError(t, os.CopyFS(filepath.Join(root, inventory), os.DirFS(filepath.Join(checkout, inventory))))
 	}
-	t.Cleanup(func() {
-		if output, err := s.command(context.Background(), "lab", "stop", "--stack", s.rehearsal.stack).CombinedOutput(); err != nil {
-			t.Errorf("lab stop: %v\n%s", err, output)
-		}
-	})
+	t.Cleanup(s.stopsItsLab)
 	return s
 }
 
