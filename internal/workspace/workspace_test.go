@@ -96,7 +96,7 @@ func TestRehearsalWorkspace(t *testing.T) {
 		Home: "/project/.lab/k3s-dev/pulumi-home", Backend: "file:///project/.lab/k3s-dev/state",
 		Backups:     "/project/.lab/k3s-dev/backups",
 		Artifacts:   "/project/.lab/k3s-dev/artifacts",
-		Credentials: "/project/.lab/k3s-dev", Rehearsed: true,
+		Credentials: "/project/.lab/k3s-dev", Rehearsed: true, Lab: "/project/.lab/k3s-dev",
 	}, w)
 	require.Equal(t, "/project/.lab/k3s-dev/Pulumi.k3s-dev.yaml", w.StackFile())
 	require.Equal(t, "/project/.lab/k3s-dev/passphrase", w.Environment()["PULUMI_CONFIG_PASSPHRASE_FILE"])
