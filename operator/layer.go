@@ -20,6 +20,8 @@ type layer interface {
 
 	// examine checks whether the hosts can bear what the inventory describes. It changes nothing.
 	examine(ctx context.Context, facts layerFacts) (preflight.Report, error)
+	// systems returns the systems of the inventory; none for hosts.
+	systems() []status.System
 	// findByHand compares what the engine's refresh does not read with the state.
 	findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand
 }
@@ -123,13 +125,13 @@ func (layerRun) BeginRestore(context.Context) (bool, error) { return false, nil 
 // FinishRestore implements [upRestore].
 func (layerRun) FinishRestore(context.Context) error { return nil }
 
-// status returns the status of a layer: its state, and whether its hosts answer.
+// status returns the status of a layer: its state, whether its hosts answer, and whether its systems run.
 func (l layerRun) status(ctx context.Context) (*Status, error) {
 	sources, err := l.stateSources(ctx)
 	if err != nil {
 		return nil, err
 	}
 	sources.Copies = status.Copies{State: l.stateBackups(ctx)}
-	report := sources.OfState(l.clock.Now()).AskForHosts(ctx, sources.Host, l.layer.Hosts())
+	report := sources.OfState(l.clock.Now()).AskForHosts(ctx, sources.Host, l.layer.Hosts()).AskForSystems(ctx, sources.Host, l.layer.systems())
 	return &Status{StatusReport: report.At(l.place)}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
+	"github.com/em-infra/em-infra/operator/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -38,6 +39,9 @@ func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Re
 		Access: access, Tokens: tokens, Allowed: facts.interfaces, Host: facts.host,
 	})
 }
+
+// systems implements [layer].
+func (hostsLayer) systems() []status.System { return nil }
 
 // commandsByName returns the Commands of a state by their logical names.
 func commandsByName(deployment apitype.DeploymentV3) map[string]*apitype.ResourceV3 {

@@ -15,6 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
+	"github.com/em-infra/em-infra/operator/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -29,6 +30,18 @@ var (
 // examine implements [layer]. Systems change no interface of a host.
 func (l systemsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Report, error) {
 	return preflight.Systems(ctx, preflight.SystemsSubject{Inventory: l.Inventory, Host: facts.host, Makers: facts.makers})
+}
+
+// systems implements [layer].
+func (l systemsLayer) systems() []status.System {
+	var all []status.System
+	for _, machine := range l.File.VirtualMachines {
+		all = append(all, status.System{Name: machine.Name, Type: status.VirtualMachine, VMID: machine.VMID, Host: machine.Host})
+	}
+	for _, container := range l.File.Containers {
+		all = append(all, status.System{Name: container.Name, Type: status.Container, VMID: container.VMID, Host: container.Host})
+	}
+	return all
 }
 
 // findByHand implements [layer]: pools, templates and files are made by Commands, which no refresh reads, and the provider overlooks parts of

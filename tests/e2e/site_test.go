@@ -104,7 +104,7 @@ func TestE2EASiteFromAnEmptyFolder(t *testing.T) {
 	}
 	t.Cleanup(s.stopsItsLab)
 	s.outsideOfStacks("init", "--kind", "hosts", "--stack", "site")
-	require.Contains(t, s.read(filepath.Join(root, "stacks", "site", "hosts.yaml")), "name: gpu # PCI 0000:01:00.0")
+	require.Contains(t, s.read(filepath.Join(root, "stacks", "site", "hosts.yaml")), "name: gpu # 10de:2204")
 	require.Contains(t, s.outsideOfStacks("init", "--kind", "systems", "--stack", "dns", "--network", "192.168.20.0/24"), "up --stack site`, whose hosts.yaml has the storage local for import")
 	s.outsideOfStacks("init", "--stack", "home", "--network", "192.168.20.0/24", "--image-factory", description.FactoryURL())
 	nodes := filepath.Join(root, "stacks", "home", "nodes.yaml")

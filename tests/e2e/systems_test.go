@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,7 @@ func TestE2ESystems(t *testing.T) {
 	require.Equal(t, "local-lvm:vm-211-disk-0,size=8G", r.guestSetting("lxc/211", "rootfs"))
 	r.hasNothingToDo()
 
+	r.systemsAreStopped()
 	r.systemsDrift()
 	r.systemsChange()
 
@@ -46,6 +48,21 @@ func newSystemsRehearsal(t testing.TB, stack string) *rehearsal {
 	}
 	r.writeInventory("systems.yaml", r.read(filepath.Join(r.root, "stacks", "site-systems", "systems.yaml")))
 	return r
+}
+
+// systemsAreStopped stops both systems by hand: status says so, with what to do, and that starts them.
+func (r *rehearsal) systemsAreStopped() {
+	r.t.Helper()
+	require.Regexp(r.t, `(?m)^pihole +vmhost +CT 211 running$`, r.mustRun(0, "status", "--lab"))
+	for _, guest := range []string{"qemu/210", "lxc/211"} {
+		require.NoError(r.t, r.api().Post(r.t.Context(), "/nodes/vmhost/"+guest+"/status/stop", nil, nil))
+	}
+	r.eventually("both are stopped", func() bool {
+		return strings.Count(r.run("status", "--lab").output, "it is stopped: `em-infra up --stack e2e-systems") == 2
+	})
+	r.mustRun(1, "status", "--lab")
+	r.mustRun(0, "up", "--lab", "--yes")
+	r.mustRun(0, "status", "--lab")
 }
 
 // systemsDrift changes a machine and a container by hand, and deletes a template: drift shows all of it, and up puts back what the inventory

@@ -25,6 +25,8 @@ type Report struct {
 	Time time.Time `json:"time"`
 	// Hosts that the stack configures, in the order of its inventory; absent for a cluster.
 	Hosts []Host `json:"hosts,omitempty"`
+	// Systems of a stack that has some, in the order of its inventory: virtual machines, then containers.
+	Systems []System `json:"systems,omitempty"`
 	// Machines of the inventory, in its order.
 	Machines []Machine `json:"machines"`
 	// Networked reports whether the cluster was given a network plugin; without one no Node is ever Ready.
@@ -150,6 +152,11 @@ func (r Report) Lacks() []string {
 	}
 	for _, host := range r.Hosts {
 		if reason := host.lacks(); reason != "" {
+			lacks = append(lacks, reason)
+		}
+	}
+	for _, system := range r.Systems {
+		if reason := system.lacks(); reason != "" {
 			lacks = append(lacks, reason)
 		}
 	}

@@ -18,12 +18,12 @@ func (r Report) WriteText(out io.Writer) error {
 	if r.Cluster == "" {
 		table = r.hostsTable(out)
 	}
-	if err := table.Write(out); err != nil {
-		return err
-	}
-	fmt.Fprintln(out)
-	if credentials := r.credentialsTable(out); len(credentials.Rows) > 0 {
-		if err := credentials.Write(out); err != nil {
+	tables := []terminal.Table{table, r.systemsTable(out), r.credentialsTable(out)}
+	for _, table := range tables {
+		if len(table.Rows) == 0 {
+			continue
+		}
+		if err := table.Write(out); err != nil {
 			return err
 		}
 		fmt.Fprintln(out)
@@ -208,6 +208,11 @@ func (r Report) printFindings(out io.Writer) {
 		}
 		if !machine.Known && machine.VM != absent {
 			fmt.Fprintf(out, "not in state  %s: the state does not know VM %d\n", machine.Name, machine.VMID)
+		}
+	}
+	for _, system := range r.Systems {
+		if remedy := system.remedy(); remedy != "" {
+			fmt.Fprintf(out, "system        %s: %s\n", system.Name, remedy)
 		}
 	}
 	for _, machine := range r.Unregistered() {
