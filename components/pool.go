@@ -25,8 +25,8 @@ type PoolArgs struct {
 	Name string
 	// API of Proxmox VE. Required. A change looks for the pool again.
 	API ProxmoxAPI
-	// Owner is the stack that the pool belongs to, with or without machines. Default: none, it is deleted with the last machine in it. A
-	// change is noted on the pool in place.
+	// Owner is the name of what the pool belongs to, with or without machines. Default: none, it is deleted with the last machine in it. A
+	// change touches no pool that exists with another owner, so nobody deletes that any more.
 	Owner string
 }
 

@@ -39,11 +39,7 @@ func (o *Operator) inLab(inv *inventory.Inventory) (*inventory.Inventory, error)
 	if err != nil || !found {
 		return inv, err
 	}
-	network, err := host.NetworkOf(inv.Cluster.Network.CIDR)
-	if err != nil {
-		return nil, refused(err)
-	}
-	return inv.Rebase(network)
+	return o.moveTo(host, inv)
 }
 
 // askNodes asks all nodes concurrently whether they answer under the cluster's PKI. Without a talosconfig it asks none.

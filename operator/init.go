@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// InitAnswers are what a person says about a new cluster.
+// InitAnswers are what a person says about a new stack.
 type InitAnswers = newstack.Answers
 
 // InitOptions are the options of [Init].

@@ -11,6 +11,8 @@ import (
 type Lab interface {
 	// Check returns the refusals of Start before anything is prepared.
 	Check(site Site) error
+	// CheckShared returns why no lab can be what the stacks of these inventories need together.
+	CheckShared(inventories []string) error
 	// Start starts the lab unless it is running.
 	Start(ctx context.Context, site Site) (LabHost, error)
 	// Running describes a running lab. It refuses if the lab is not running.

@@ -95,9 +95,22 @@ func locate(options Options) (*workspace.Workspace, error) {
 		return nil, err
 	}
 	if options.Lab != nil {
-		return workspace.Rehearsal(root, options.Stack, options.Inventory)
+		return rehearsalOf(root, options.Stack, options.Inventory)
 	}
 	return workspace.Real(root, options.Stack, options.Inventory)
+}
+
+// rehearsalOf returns the workspace of a rehearsal. A lab that several stacks share follows the inventories in their files.
+func rehearsalOf(root, stack, inventory string) (*workspace.Workspace, error) {
+	w, err := workspace.Rehearsal(root, stack, inventory)
+	if err != nil || inventory == "" || w.SharedLab() == "" {
+		return w, err
+	}
+	own, err := workspace.Rehearsal(root, stack, "")
+	if err == nil && own.Inventory != w.Inventory {
+		err = fmt.Errorf("%s shares its lab with other stacks, and it follows the inventory in %s: leave --inventory out", stack, workspace.Nearby(own.Inventory))
+	}
+	return w, err
 }
 
 // Place returns the flags that select this stack in commands of em-infra.

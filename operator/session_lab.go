@@ -22,17 +22,26 @@ func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 	if err != nil || s.layer != nil {
 		return host, err
 	}
-	network, err := host.NetworkOf(s.inventory.Cluster.Network.CIDR)
+	moved, err := s.moveTo(host, s.inventory)
 	if err != nil {
-		lab := s.remedies().Lab
-		return host, refused(fmt.Errorf("%w: start it again, with `em-infra lab stop %s` and `em-infra lab start %s`", err, lab, lab))
-	}
-	moved, err := s.inventory.Rebase(network)
-	if err != nil {
-		return host, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(s.workspace.Lab)))
+		return host, err
 	}
 	s.work(moved)
 	return host, nil
+}
+
+// moveTo returns an inventory with the addresses of a lab.
+func (o *Operator) moveTo(host LabHost, inv *inventory.Inventory) (*inventory.Inventory, error) {
+	network, err := host.NetworkOf(inv.Cluster.Network.CIDR)
+	if err != nil {
+		lab := o.remedies().Lab
+		return nil, refused(fmt.Errorf("%w: start it again, with `em-infra lab stop %s` and `em-infra lab start %s`", err, lab, lab))
+	}
+	moved, err := inv.Rebase(network)
+	if err != nil {
+		return nil, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(o.workspace.Dir)))
+	}
+	return moved, nil
 }
 
 // startLab starts the lab of a rehearsal unless it is running, and reports its address.

@@ -10,41 +10,84 @@ import (
 )
 
 // ShareLabs has the rehearsals of all stacks of the project that a folder belongs to share labs: one for each Proxmox VE, by the endpoints in
-// the stacks' files. An empty folder is the current one. It is refused if a stack has a lab of its own. A lab that a stack is added to is
-// stopped, so that it starts with what that stack needs.
+// the stacks' files. An empty folder is the current one. It is refused, with nothing changed, if a stack has a lab of its own or that of another
+// endpoint, if a lab runs that a stack would have to join, or if no lab can be what all its stacks need.
 func ShareLabs(ctx context.Context, folder string, lab Lab) error {
-	stacks, err := rehearsals(folder)
+	found, err := StacksByLayer(folder)
 	if err != nil {
 		return err
 	}
-	var alone []error
-	for _, w := range stacks {
-		if w.SharedLab() != "" {
-			continue
-		}
-		_, found, err := lab.Find(siteOf(w))
-		if err != nil {
+	root, err := projectRoot(folder)
+	if err != nil {
+		return err
+	}
+	plan := sharing{lab: lab, inventories: map[string][]string{}}
+	for _, one := range found {
+		if err := plan.add(root, one.Stack); err != nil {
 			return err
 		}
-		if found {
-			alone = append(alone, fmt.Errorf("%[1]s has a lab of its own: take what is on it down with `em-infra destroy --stack %[1]s --lab`, stop it with `em-infra lab stop --stack %[1]s`, and delete %[2]s; or rehearse that stack alone", w.Stack, workspace.Nearby(w.Dir)))
-		}
 	}
-	if err := errors.Join(alone...); err != nil {
+	for _, name := range plan.names {
+		plan.refuse(lab.CheckShared(plan.inventories[name]))
+	}
+	if err := errors.Join(plan.refusals...); err != nil {
 		return refused(err)
 	}
-	for _, w := range stacks {
-		if err := share(ctx, w, lab); err != nil {
+	for _, w := range plan.joining {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := w.ShareLab(plan.nameOf[w.Stack]); err != nil {
 			return fmt.Errorf("%s: %w", w.Stack, err)
 		}
 	}
 	return nil
 }
 
-// share has one rehearsal use the lab of its Proxmox VE.
-func share(ctx context.Context, w *workspace.Workspace, lab Lab) error {
-	if w.SharedLab() != "" {
-		return nil
+// CheckRehearsed refuses if no stack of the project that a folder belongs to has a lab.
+func CheckRehearsed(folder string, lab Lab) error {
+	found, err := StacksByLayer(folder)
+	if err != nil {
+		return err
+	}
+	root, err := projectRoot(folder)
+	if err != nil {
+		return err
+	}
+	for _, one := range found {
+		w, err := workspace.Rehearsal(root, one.Stack, "")
+		if err != nil {
+			return refused(err)
+		}
+		if _, there, err := lab.Find(siteOf(w)); err != nil || there {
+			return err
+		}
+	}
+	return refused(errors.New("no stack of this project is rehearsed yet: bring the site up on a lab with `em-infra site up --lab`"))
+}
+
+// sharing is which stacks are to share which labs.
+type sharing struct {
+	lab      Lab
+	names    []string // of the labs, in the order of their stacks
+	nameOf   map[string]string
+	joining  []*workspace.Workspace
+	refusals []error
+	// inventories are the folders of the stacks of each lab.
+	inventories map[string][]string
+}
+
+func (s *sharing) refuse(err error) {
+	if err != nil {
+		s.refusals = append(s.refusals, err)
+	}
+}
+
+// add plans for a stack. The error is one of this machine; refusals are collected.
+func (s *sharing) add(root, stack string) error {
+	w, err := workspace.Rehearsal(root, stack, "")
+	if err != nil {
+		return refused(err)
 	}
 	endpoint, err := w.RealEndpoint()
 	if err != nil {
@@ -53,41 +96,60 @@ func share(ctx context.Context, w *workspace.Workspace, lab Lab) error {
 	if endpoint != "" {
 		endpoint = pve.Origin(endpoint)
 	}
-	if err := w.ShareLab(workspace.SharedLabName(endpoint)); err != nil {
+	name := workspace.SharedLabName(endpoint)
+	if s.inventories[name] == nil {
+		s.names = append(s.names, name)
+	}
+	s.inventories[name] = append(s.inventories[name], w.Inventory)
+	switch w.SharedLab() {
+	case name:
+		return nil
+	case "":
+		return s.join(w, name)
+	default:
+		s.refuse(fmt.Errorf("%[1]s shares the lab %[2]s, but its endpoint is another one now: take what it has there down with `em-infra destroy --stack %[1]s --lab`, then delete %[3]s", stack, w.SharedLab(), workspace.Nearby(w.Dir)))
+		return nil
+	}
+}
+
+// join plans that a stack shares a lab. One that has a lab keeps it, because its state is that of machines there; a lab that runs would lack what
+// the stack needs.
+func (s *sharing) join(w *workspace.Workspace, name string) error {
+	_, found, err := s.lab.Find(siteOf(w))
+	if err != nil {
 		return err
 	}
-	return lab.Stop(ctx, siteOf(w))
+	if found {
+		s.refuse(fmt.Errorf("%[1]s has a lab of its own: take what is on it down with `em-infra destroy --stack %[1]s --lab`, stop it with `em-infra lab stop --stack %[1]s`, and delete %[2]s; or rehearse that stack alone", w.Stack, workspace.Nearby(w.Dir)))
+		return nil
+	}
+	shared := siteOf(w)
+	shared.Shared, shared.Dir = name, workspace.SharedLab(w.Root, name)
+	if _, err := s.lab.Running(shared); err == nil {
+		s.refuse(fmt.Errorf("the lab %s runs without what %s needs: stop it with `em-infra lab stop` of a stack that shares it, when no run works there, and run this again, which starts it", name, w.Stack))
+		return nil
+	}
+	if s.nameOf == nil {
+		s.nameOf = map[string]string{}
+	}
+	s.nameOf[w.Stack], s.joining = name, append(s.joining, w)
+	return nil
 }
 
-// rehearsals returns the workspaces of the rehearsals of all stacks of a project.
-func rehearsals(folder string) ([]*workspace.Workspace, error) {
-	found, err := StacksByLayer(folder)
-	if err != nil {
-		return nil, err
-	}
-	root, err := projectRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	var all []*workspace.Workspace
-	for _, one := range found {
-		w, err := workspace.Rehearsal(root, one.Stack, "")
-		if err != nil {
-			return nil, refused(err)
-		}
-		all = append(all, w)
-	}
-	return all, nil
-}
-
-// SharedLab returns the folder of a lab that stacks of the project share, and the folders of their inventories, by layer.
+// SharedLab returns the folder of a lab that stacks of the project share, and the folders of their inventories, by the names of the stacks. Stacks
+// that do not share it may be damaged.
 func SharedLab(folder, name string) (dir string, inventories []string, err error) {
-	all, err := rehearsals(folder)
+	root, err := projectRoot(folder)
 	if err != nil {
 		return "", nil, err
 	}
-	for _, w := range all {
-		if w.SharedLab() == name {
+	stacks, err := workspace.Stacks(root)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, stack := range stacks {
+		w, err := workspace.Rehearsal(root, stack, "")
+		if err == nil && w.SharedLab() == name {
 			dir, inventories = w.Lab, append(inventories, w.Inventory)
 		}
 	}

@@ -1,9 +1,10 @@
 package operator_test
 
 import (
-	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,26 +14,25 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// labs are labs of which some exist.
+// labs are labs of which some exist, and some of these run.
 type labs struct {
 	operator.Lab
-	exist   []string // by the end of their folders
-	stopped *[]string
+	exist, run []string // by the end of their folders
+	cannot     error    // why no lab can be what stacks need together
 }
 
 func (l labs) Find(site operator.Site) (operator.LabHost, bool, error) {
-	for _, one := range l.exist {
-		if strings.HasSuffix(site.Dir, one) {
-			return operator.LabHost{}, true, nil
-		}
-	}
-	return operator.LabHost{}, false, nil
+	return operator.LabHost{}, slices.ContainsFunc(l.exist, func(one string) bool { return strings.HasSuffix(site.Dir, one) }), nil
 }
 
-func (l labs) Stop(_ context.Context, site operator.Site) error {
-	*l.stopped = append(*l.stopped, site.Shared)
-	return nil
+func (l labs) Running(site operator.Site) (operator.LabHost, error) {
+	if slices.ContainsFunc(l.run, func(one string) bool { return strings.HasSuffix(site.Dir, one) }) {
+		return operator.LabHost{}, nil
+	}
+	return operator.LabHost{}, errors.New("it does not run")
 }
+
+func (l labs) CheckShared([]string) error { return l.cannot }
 
 // projectOfHosts is a project whose stacks configure a host each; a stack is "name@endpoint".
 func projectOfHosts(t *testing.T, stacks ...string) (root string) {
@@ -52,34 +52,58 @@ func projectOfHosts(t *testing.T, stacks ...string) (root string) {
 	return root
 }
 
-// TestStacksOfOneProxmoxVEShareALab, those of another one have another, and a lab that a stack joins later is stopped.
+// TestStacksOfOneProxmoxVEShareALab, and those of another one have another. A stack that is damaged keeps no lab from starting.
 func TestStacksOfOneProxmoxVEShareALab(t *testing.T) {
 	t.Parallel()
 	root := projectOfHosts(t, "a@https://one:8006", "b@https://one:8006/api2/json", "c@https://two:8006")
-	var stopped []string
-	require.NoError(t, operator.ShareLabs(t.Context(), root, labs{stopped: &stopped}))
-	require.Equal(t, []string{"_one-8006", "_one-8006", "_two-8006"}, stopped)
-	stopped = nil
-	require.NoError(t, operator.ShareLabs(t.Context(), root, labs{stopped: &stopped}))
-	require.Empty(t, stopped, "nobody has joined")
+	require.EqualError(t, operator.CheckRehearsed(root, labs{}), "no stack of this project is rehearsed yet: bring the site up on a lab with `em-infra site up --lab`")
+	require.NoError(t, operator.ShareLabs(t.Context(), root, labs{}))
+	require.NoError(t, operator.ShareLabs(t.Context(), root, labs{run: []string{"/_one-8006"}}), "nobody joins the lab that runs")
+	require.NoError(t, operator.CheckRehearsed(root, labs{exist: []string{"/_one-8006"}}))
 
+	require.NoError(t, os.WriteFile(filepath.Join(root, "stacks", "c", "hosts.yaml"), []byte("half"), 0o600))
 	dir, inventories, err := operator.SharedLab(root, "_one-8006")
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(root, ".lab", "_one-8006"), dir)
 	require.Equal(t, []string{filepath.Join(root, "stacks", "a"), filepath.Join(root, "stacks", "b")}, inventories)
 	_, _, err = operator.SharedLab(root, "_three")
 	require.EqualError(t, err, "no stack shares the lab _three: start one with `em-infra site up --lab`")
+
+	_, err = operator.Open(operator.Options{Stack: "a", Project: root, Inventory: t.TempDir(), Lab: labs{}})
+	require.EqualError(t, err, "a shares its lab with other stacks, and it follows the inventory in "+workspace.Nearby(filepath.Join(root, "stacks", "a"))+": leave --inventory out")
+	_, err = operator.Open(operator.Options{Stack: "a", Project: root, Inventory: filepath.Join(root, "stacks", "a"), Lab: labs{}})
+	require.NoError(t, err)
 }
 
-// TestALabOfItsOwnIsNotGivenUp: a state there is that of its machines, so nothing is shared at all.
-func TestALabOfItsOwnIsNotGivenUp(t *testing.T) {
+// TestLabsThatAreNotShared: nothing is changed, and every reason is named.
+func TestLabsThatAreNotShared(t *testing.T) {
 	t.Parallel()
-	root := projectOfHosts(t, "a@https://one:8006", "b@https://one:8006")
-	var stopped []string
-	err := operator.ShareLabs(t.Context(), root, labs{exist: []string{"/b"}, stopped: &stopped})
-	require.EqualError(t, err, "b has a lab of its own: take what is on it down with `em-infra destroy --stack b --lab`, stop it with `em-infra lab stop --stack b`, and delete "+
-		workspace.Nearby(filepath.Join(root, ".lab", "b"))+"; or rehearse that stack alone")
-	require.ErrorAs(t, err, new(*operator.RefusedError))
-	require.NoDirExists(t, filepath.Join(root, ".lab", "a"))
-	require.Empty(t, stopped)
+	for name, test := range map[string]struct {
+		labs labs
+		want string
+	}{
+		"a lab of its own": {labs{exist: []string{"/b"}}, "b has a lab of its own: take what is on it down with `em-infra destroy --stack b --lab`, stop it with `em-infra lab stop --stack b`, and delete DIR/b; or rehearse that stack alone"},
+		"a lab that runs": {labs{run: []string{"/_one-8006"}}, "the lab _one-8006 runs without what a needs: stop it with `em-infra lab stop` of a stack that shares it, when no run works there, and run this again, which starts it\n" +
+			"the lab _one-8006 runs without what b needs: stop it with `em-infra lab stop` of a stack that shares it, when no run works there, and run this again, which starts it"},
+		"two boxes": {labs{cannot: errors.New("two boxes: remove one")}, "two boxes: remove one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := projectOfHosts(t, "a@https://one:8006", "b@https://one:8006")
+			err := operator.ShareLabs(t.Context(), root, test.labs)
+			require.EqualError(t, err, strings.ReplaceAll(test.want, "DIR", workspace.Nearby(filepath.Join(root, ".lab"))))
+			require.ErrorAs(t, err, new(*operator.RefusedError))
+			require.NoDirExists(t, filepath.Join(root, ".lab"))
+		})
+	}
+}
+
+// TestAStackOfAnotherEndpoint does not go to another lab by itself: its state is that of machines on the first one.
+func TestAStackOfAnotherEndpoint(t *testing.T) {
+	t.Parallel()
+	root := projectOfHosts(t, "a@https://one:8006")
+	require.NoError(t, operator.ShareLabs(t.Context(), root, labs{}))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "Pulumi.a.yaml"), []byte("config: {em-infra:proxmoxEndpoint: \"https://two:8006\"}\n"), 0o600))
+	require.EqualError(t, operator.ShareLabs(t.Context(), root, labs{}), "a shares the lab _one-8006, but its endpoint is another one now: take what it has there down with `em-infra destroy --stack a --lab`, then delete "+
+		workspace.Nearby(filepath.Join(root, ".lab", "a")))
 }

@@ -56,7 +56,7 @@ func TestEveryKeyOfSystemsReachesTheHost(t *testing.T) {
 	require.False(t, machine["onBoot"].BoolValue())
 	require.True(t, machine["protection"].BoolValue())
 	account := machine["initialization"].ObjectValue()["userAccount"].ObjectValue()
-	require.Equal(t, "operator", account["username"].StringValue())
+	require.Equal(t, "ops", account["username"].StringValue())
 	require.Len(t, account["keys"].ArrayValue(), 2, "the keys of all systems, and its own")
 	container := r.Named(t, "proxmoxve:CT/container:Container", "home-pihole-ct").Inputs
 	require.InDelta(t, 512, container["memory"].ObjectValue()["swap"].NumberValue(), 0)

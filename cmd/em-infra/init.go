@@ -66,11 +66,11 @@ func (f *initFlags) bind(command *cobra.Command) {
 	flags.StringVar(&f.options.ImageFactory, "image-factory", "", "the URL of another Image Factory than the public one")
 	flags.StringVar(&answers.Cluster, "cluster", "", "the name of the cluster (default: that of the stack)")
 	flags.StringSliceVar(&answers.Hosts, "host", nil, "a node of Proxmox VE for the machines; may be repeated (default: all that are online)")
-	flags.StringVar(&answers.Bridge, "bridge", "", "the bridge of the nodes (default: vmbr0, or one that all hosts have)")
-	flags.IntVar(&answers.VLAN, "vlan", 0, "the VLAN tag of the nodes (default: none)")
-	flags.StringVar(&f.network, "network", "", "the network of the nodes, e.g. 192.168.20.0/24 (default: that of the bridge)")
+	flags.StringVar(&answers.Bridge, "bridge", "", "the bridge of the machines (default: vmbr0, or one that all hosts have)")
+	flags.IntVar(&answers.VLAN, "vlan", 0, "the VLAN tag of the machines (default: none)")
+	flags.StringVar(&f.network, "network", "", "the network of the machines, e.g. 192.168.20.0/24 (default: that of the bridge)")
 	flags.StringVar(&f.gateway, "gateway", "", "the gateway of the network (default: that of the bridge, or the first address)")
-	flags.StringVar(&f.first, "first-address", "", "the first of the addresses for the Kubernetes API and the nodes (default: the tenth of the network)")
+	flags.StringVar(&f.first, "first-address", "", "the first of the addresses to use (default: the tenth of the network)")
 	flags.IntVar(&answers.ControlPlanes, "control-planes", 0, "the number of control planes: 1, 3 or 5 (default: 3 on three hosts or more, else 1)")
 	flags.IntVar(&f.workers, "workers", 1, "the number of workers without a GPU")
 	flags.IntVar(&answers.GPUWorkers, "gpu-workers", 0, "the number of workers with a GPU each")
@@ -193,7 +193,13 @@ func (f *initFlags) print(s streams, initialized *operator.Initialized) {
 	}
 	rehearsal := typed("rehearse %s", place)
 	if initialized.Content.Kind() != operator.KindPlatform {
-		rehearsal = typed("up %s --lab", place)
+		rehearsal = typed("site up --lab")
+	}
+	for _, check := range initialized.Checks.Unsound() {
+		if check.MadeBy != "" {
+			place = check.MadeBy // it comes first
+			break
+		}
 	}
 	fmt.Fprintf(s.out, "next: %s   # on an emulated host, or\n      %s\n", rehearsal, typed("up %s", place))
 }

@@ -27,14 +27,15 @@ func newLabServeCommand() *cobra.Command {
 			if err != nil {
 				return refused(err)
 			}
-			stacks, err := emulator.LoadProject(inventories...)
+			stacks, err := emulator.LoadStacks(inventories...)
 			if err != nil {
 				return refused(err)
 			}
-			site, err := emulator.SiteOfProject(stacks)
+			site, err := emulator.SiteOfStacks(stacks)
 			if err != nil {
 				return refused(err)
 			}
+			site.Shared = shared != ""
 			options, err := choices.Options(emulator.Options{
 				Dir: dir, Stack: cmp.Or(shared, flags.stack), Site: site, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 				Lifeline: os.Getenv(emulator.LifelineVariable), Registry: emulator.DefaultRegistry(),

@@ -36,7 +36,7 @@ func newPoolOperation(name, short string, operation func(context.Context, pve.Co
 	command := &cobra.Command{
 		Use:   name + " POOL",
 		Short: short,
-		Long: fmt.Sprintf("%s. Proxmox VE is reached as %s, %s and %s say; the pool is that of the stack in %s, or else of the machines in it.",
+		Long: fmt.Sprintf("%s. Proxmox VE is reached as %s, %s and %s say; the pool is that of the hosts.yaml named in %s, or else of the machines in it.",
 			short, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable, pve.PoolOwnerVariable),
 		Example: "  " + proxmoxEndpointVariable + "=https://vmhost:8006 " + proxmoxTokenVariable + "='USER@REALM!NAME=SECRET' em-infra pool " + name + " k3s-dev",
 		Args:    cobra.ExactArgs(1),

@@ -31,8 +31,8 @@ by their names. Each has its own checks, questions and state. It stops at the fi
 there, for a stack that is up is not changed. What needs the flag of up that allows it, such as --allow-replace, is
 done by an up of that stack alone.
 
-With --lab the whole site is rehearsed: stacks of one Proxmox VE, by the endpoints in their files, share one lab, whose hosts have what no stack
-of hosts is there to make.`,
+With --lab the whole site is rehearsed: stacks of one Proxmox VE, by the endpoints in their files, share one lab from then on. Its hosts have what the
+stacks need, except for what a stack of hosts makes.`,
 		Example: "  em-infra site up --lab --yes\n  em-infra site up",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -58,7 +58,7 @@ Exit codes: 0 nothing would change, 2 something would, 3 up would refuse a stack
 		Example: "  em-infra site preview --lab",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return siteRun{verb: "preview", good: "no changes", sharesLabs: true, one: func(ctx context.Context, s streams, place stackFlags) error {
+			return siteRun{verb: "preview", good: "no changes", one: func(ctx context.Context, s streams, place stackFlags) error {
 				flags := previewFlags{place: place, output: formats.Text}
 				return flags.run(ctx, s)
 			}}.run(command, place)

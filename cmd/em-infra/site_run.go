@@ -38,10 +38,8 @@ func (r siteRun) run(command *cobra.Command, place stackFlags) error {
 		slices.Reverse(site)
 	}
 	s, results := streamsOf(command), terminal.Table{Header: []string{"STACK", "KIND", "RESULT"}}
-	if r.sharesLabs && place.lab {
-		if err := operator.ShareLabs(command.Context(), "", localLab(lab.Choices{}, s.out)); err != nil {
-			return err
-		}
+	if err := r.findLabs(command.Context(), s, place); err != nil {
+		return err
 	}
 	var ended []error
 	stopped := ""
@@ -68,6 +66,18 @@ func (r siteRun) run(command *cobra.Command, place stackFlags) error {
 		return ended[len(ended)-1]
 	}
 	return worst(ended)
+}
+
+// findLabs has rehearsals share labs, or refuses if there is none to work on.
+func (r siteRun) findLabs(ctx context.Context, s streams, place stackFlags) error {
+	switch {
+	case !place.lab:
+		return nil
+	case r.sharesLabs:
+		return operator.ShareLabs(ctx, "", localLab(lab.Choices{}, s.out))
+	default:
+		return operator.CheckRehearsed("", localLab(lab.Choices{}, s.out))
+	}
 }
 
 // onStack works on one stack. What its secrets set in the environment, such as the passphrase, is none of the next stack's.

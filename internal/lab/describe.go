@@ -68,44 +68,43 @@ func newDescription(o Options) (Description, error) {
 			return Description{}, err
 		}
 	}
-	networks, ports, err := o.chooseAddresses()
+	network, ports, err := o.chooseAddresses()
 	if err != nil {
 		return Description{}, err
 	}
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return Description{
-		Stack:           o.Stack,
-		Host:            o.Site.Host,
-		Network:         networks[0],
-		FurtherNetworks: networks[1:],
-		Proxmox:         netip.AddrPortFrom(loopback, ports[0]),
-		Factory:         netip.AddrPortFrom(loopback, ports[1]),
-		Token:           tokenID + "=" + strings.ToLower(rand.Text()),
-		Password:        strings.ToLower(rand.Text()),
-		TimeScale:       pace.DefaultScale,
-		Release:         cmp.Or(o.Release, schema.Release84),
-		Seed:            cmp.Or(o.Seed, o.Stack),
+		Stack:     o.Stack,
+		Host:      o.Site.Host,
+		Network:   network,
+		Proxmox:   netip.AddrPortFrom(loopback, ports[0]),
+		Factory:   netip.AddrPortFrom(loopback, ports[1]),
+		Token:     tokenID + "=" + strings.ToLower(rand.Text()),
+		Password:  strings.ToLower(rand.Text()),
+		TimeScale: pace.DefaultScale,
+		Release:   cmp.Or(o.Release, schema.Release84),
+		Seed:      cmp.Or(o.Seed, o.Stack),
 	}, nil
 }
 
 // chooseAddresses returns addresses that no other lab has. Where labs of other projects that are stopped have taken all, it
 // returns free ones of theirs.
-func (o Options) chooseAddresses() (networks []netip.Prefix, ports []uint16, err error) {
+func (o Options) chooseAddresses() (network netip.Prefix, ports []uint16, err error) {
 	registered, err := registry(o.Registry).others(o.Dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("look for other labs: %w", err)
+		return network, nil, fmt.Errorf("look for other labs: %w", err)
 	}
 	beside := descriptionsBeside(o.Dir)
 	for _, labs := range [][]Description{slices.Concat(registered, beside), beside} {
 		others := takenBy(labs)
-		if networks, err = chooseNetworks(o.Site, others.networks); err == nil {
+		if network, err = o.Site.chooseNetwork(o.Site.Networks[0], others.networks); err == nil {
 			ports, err = freePorts(2, others.ports)
 		}
 		if err == nil {
 			break
 		}
 	}
-	return networks, ports, err
+	return network, ports, err
 }
 
 func freePorts(count int, taken []uint16) ([]uint16, error) {

@@ -21,10 +21,10 @@ type Description struct {
 	Stack string `json:"stack"`
 	// Host is the Proxmox VE node that is emulated.
 	Host string `json:"host"`
-	// Network is the loopback network that the nodes' addresses are moved to, the first one of several.
+	// Network is the loopback network that the nodes' addresses are moved to.
 	Network netip.Prefix `json:"network"`
-	// FurtherNetworks are those of other clusters, for a lab of several stacks. They begin with the same two bytes.
-	FurtherNetworks []netip.Prefix `json:"furtherNetworks,omitempty"`
+	// Clusters are the networks of the clusters in a lab that several stacks share; empty otherwise.
+	Clusters []ClusterNetwork `json:"clusters,omitempty"`
 	// Proxmox is the address of the Proxmox VE API.
 	Proxmox netip.AddrPort `json:"proxmox"`
 	// Factory is the address of the Image Factory.
@@ -59,21 +59,31 @@ func (d Description) Bears(release schema.Release) error {
 
 // Networks returns all networks of the nodes, at least one.
 func (d Description) Networks() []netip.Prefix {
-	return append([]netip.Prefix{d.Network}, d.FurtherNetworks...)
+	if networks := d.ofClusters(); len(networks) > 0 {
+		return networks
+	}
+	return []netip.Prefix{d.Network}
 }
 
-// NetworkOf returns the loopback network of a cluster's network. A lab with one network has it for every cluster. A lab of several
-// gets that of a cluster which was added, or has moved, when it is started again; until then there is an error.
+func (d Description) ofClusters() []netip.Prefix {
+	var networks []netip.Prefix
+	for _, cluster := range d.Clusters {
+		networks = append(networks, cluster.Lab)
+	}
+	return networks
+}
+
+// NetworkOf returns the loopback network of a cluster's network. A lab of one stack has the same for any. A shared one gets that of a cluster
+// which was added, or has moved, when it is started again; until then there is an error.
 func (d Description) NetworkOf(own netip.Prefix) (netip.Prefix, error) {
-	if len(d.FurtherNetworks) == 0 {
+	if len(d.Clusters) == 0 {
 		return d.Network, nil
 	}
-	if own.Addr().Is4() {
-		if moved := loopbackOf(own, d.Network.Addr().As4()[1]); slices.Contains(d.Networks(), moved) {
-			return moved, nil
-		}
+	at := slices.IndexFunc(d.Clusters, func(c ClusterNetwork) bool { return c.Own == own })
+	if at < 0 {
+		return netip.Prefix{}, fmt.Errorf("the lab was started before the network %s was in the inventory", own)
 	}
-	return netip.Prefix{}, fmt.Errorf("the lab was started before the network %s was in the inventory", own)
+	return d.Clusters[at].Lab, nil
 }
 
 // ProxmoxEndpoint returns the URL for em-infra:proxmoxEndpoint.
@@ -108,7 +118,7 @@ func ReadDescription(dir string) (Description, error) {
 	}
 	if err := json.Unmarshal(text, &d); err != nil || !d.isWhole() {
 		// The cause is left out, because it could quote the token.
-		return Description{}, fmt.Errorf("%s is damaged: delete the folder %s to begin anew", descriptionFile(dir), dir)
+		return Description{}, fmt.Errorf("%s is damaged: %s", descriptionFile(dir), beginAnew(dir))
 	}
 	// Older labs have no release and no seed.
 	d.Release, d.Seed = cmp.Or(d.Release, schema.Release84), cmp.Or(d.Seed, d.Stack)

@@ -41,7 +41,7 @@ func TestDamagedDescription(t *testing.T) {
 			dir := labDir(t)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "lab.json"), []byte(text), 0o600))
 			d, err := lab.ReadDescription(dir)
-			require.EqualError(t, err, dir+"/lab.json is damaged: delete the folder "+dir+" to begin anew")
+			require.EqualError(t, err, dir+"/lab.json is damaged: delete "+dir+" to begin anew")
 			require.Equal(t, lab.Description{}, d)
 			require.EqualError(t, lab.Start(t.Context(), dir, process(t, "serve", dir)), err.Error(), "the lab says so too")
 		})

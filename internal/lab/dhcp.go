@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -18,13 +19,15 @@ type reservations struct {
 	lab Description
 }
 
-// leases returns the addresses that are reserved for a machine's network cards.
+// leases returns the addresses that are reserved for a machine's network cards, also if one of several inventories cannot be read.
 func (r reservations) leases(macs []net.HardwareAddr) ([]netip.Prefix, error) {
 	var leases []netip.Prefix
+	var unread []error
 	for _, dir := range r.clusters {
 		inv, err := r.moved(dir)
 		if err != nil {
-			return nil, fmt.Errorf("reservations of the inventory: %w", err)
+			unread = append(unread, fmt.Errorf("reservations of the inventory: %w", err))
+			continue
 		}
 		for _, mac := range macs {
 			for _, node := range inv.Nodes {
@@ -34,7 +37,7 @@ func (r reservations) leases(macs []net.HardwareAddr) ([]netip.Prefix, error) {
 			}
 		}
 	}
-	return leases, nil
+	return leases, errors.Join(unread...)
 }
 
 // moved returns the inventory in a folder with the lab's addresses.

@@ -7,20 +7,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
 // edits watches the files of inventories while the lab runs. A host, storage or GPU that is added there exists from the next
 // request on.
 type edits struct {
-	// dirs are the folders of the inventories of clusters.
+	// dirs are the folders of the inventories.
 	dirs []string
 	// describe describes the hosts by what the files contain now.
 	describe func() ([]proxmox.Host, error)
 
 	mu   sync.Mutex
-	seen []stamp // of each folder's cluster.yaml and nodes.yaml
+	seen []stamp // of the files of each folder
 }
 
 // stamp identifies a version of a file.
@@ -36,7 +36,11 @@ func (e *edits) hosts() []proxmox.Host {
 	defer e.mu.Unlock()
 	var now []stamp
 	for _, dir := range e.dirs {
-		for _, name := range []string{inventory.ClusterFile, inventory.NodesFile} {
+		kind, err := manifest.KindOf(dir)
+		if err != nil {
+			return nil
+		}
+		for _, name := range kind.Files() {
 			info, err := os.Stat(filepath.Join(dir, name))
 			if err != nil {
 				return nil

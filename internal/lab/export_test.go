@@ -10,11 +10,8 @@ import (
 
 // ChooseNetwork returns the network of a new lab, for tests.
 func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
-	networks, _, err := Options{Site: SiteOf(inv), Dir: dir}.chooseAddresses()
-	if err != nil {
-		return netip.Prefix{}, err
-	}
-	return networks[0], nil
+	network, _, err := Options{Site: SiteOf(inv), Dir: dir}.chooseAddresses()
+	return network, err
 }
 
 // Hosts is hosts for tests.

@@ -54,7 +54,7 @@ func listen(d Description, dir string) (l listeners, err error) {
 func listenOn(address netip.AddrPort, what, dir string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address.String())
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s of the lab listens on %s, which another process has taken: find it with `ss -ltnp 'sport = :%d'`, end it, and start the lab again; or delete %s to begin anew with other ports", what, address, address.Port(), dir)
+		return nil, fmt.Errorf("%s of the lab listens on %s, which another process has taken: find it with `ss -ltnp 'sport = :%d'`, end it, and start the lab again; or %s", what, address, address.Port(), beginAnew(dir))
 	}
 	return listener, err
 }

@@ -18,8 +18,8 @@ import (
 type NAS struct {
 	// User is the account whose API key the lab makes.
 	User string
-	// Pool is the ZFS pool that it has.
-	Pool string
+	// Pools are the ZFS pools that it has.
+	Pools []string
 	// Addresses are those of its interfaces.
 	Addresses []string
 }
@@ -33,7 +33,7 @@ func nasOf(inv *inventory.Inventory) *NAS {
 	if storage == nil {
 		return nil
 	}
-	nas := &NAS{User: storage.Username, Pool: storage.Pool}
+	nas := &NAS{User: storage.Username, Pools: []string{storage.Pool}}
 	if storage.ISCSI != nil {
 		for _, address := range storage.ISCSI.Listen {
 			if !address.IsUnspecified() {
@@ -89,8 +89,12 @@ func (e *emulation) openNAS(o Options, d Description, log io.Writer) (err error)
 	if nas == nil || !d.NAS.IsValid() {
 		return nil
 	}
+	var pools []truenas.Pool
+	for _, name := range nas.Pools {
+		pools = append(pools, truenas.Pool{Name: cmp.Or(name, "tank"), Size: nasPool})
+	}
 	e.nas, err = truenas.New(truenas.Config{
-		Pools: []truenas.Pool{{Name: cmp.Or(nas.Pool, "tank"), Size: nasPool}}, Addresses: nas.Addresses, User: nas.User, Key: d.NASKey,
+		Pools: pools, Addresses: nas.Addresses, User: nas.User, Key: d.NASKey,
 		Roles: truenas.OperatorRoles, Faults: e.faults, StateFile: filepath.Join(o.Dir, "nas.json"), Log: log,
 	})
 	return err

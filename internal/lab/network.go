@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -25,51 +26,63 @@ func loopbackOf(network netip.Prefix, second byte) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4(bytes), network.Bits()).Masked()
 }
 
-// chooseNetworks returns free loopback networks for the machines of a site, each with the prefix length of its own network. No
-// other lab has taken them, and their Talos ports are free. If possible, 192.168.20.0/24 becomes 127.20.20.0/24.
-func chooseNetworks(site Site, taken []netip.Prefix) ([]netip.Prefix, error) {
-	for _, network := range site.Networks {
-		if !network.Addr().Is4() || network.Bits() < 16 {
-			return nil, fmt.Errorf("network.cidr %s cannot be rehearsed (IPv4, /16 or longer): choose a smaller network", network)
-		}
+// checkNetwork returns why a network cannot be moved to loopback.
+func checkNetwork(network netip.Prefix) error {
+	if !network.Addr().Is4() || network.Bits() < 16 {
+		return fmt.Errorf("network.cidr %s cannot be rehearsed (IPv4, /16 or longer): choose a smaller network", network)
 	}
-	for second := byte(firstLabByte); second <= lastLabByte; second++ {
-		candidates, err := site.moved(second)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(candidates, func(n netip.Prefix) bool { return overlapsAny(n, taken) }) {
-			continue
-		}
-		free, err := site.isFree(candidates, second)
-		if err != nil {
-			return nil, err
-		}
-		if free {
-			return candidates, nil
-		}
-	}
-	return nil, errNoNetwork
+	return nil
 }
 
-// withNetworks adds the networks of clusters that a lab of several stacks did not have yet. They begin like its first one.
-func (d Description) withNetworks(o Options) (Description, error) {
-	if len(o.Site.Networks) < 2 {
-		return d, nil
+// chooseNetwork returns a free loopback network for the machines in a network of the site, with the prefix length of their own network. No
+// other lab has taken it, and its Talos ports are free. If possible, 192.168.20.0/24 becomes 127.20.20.0/24.
+func (s Site) chooseNetwork(network netip.Prefix, taken []netip.Prefix) (netip.Prefix, error) {
+	if err := checkNetwork(network); err != nil {
+		return netip.Prefix{}, err
 	}
-	second := d.Network.Addr().As4()[1]
-	all, err := o.Site.moved(second)
-	if err != nil {
-		return d, err
-	}
-	for _, network := range all {
-		if slices.Contains(d.Networks(), network) {
+	for second := byte(firstLabByte); second <= lastLabByte; second++ {
+		candidate := loopbackOf(network, second)
+		if overlapsAny(candidate, taken) {
 			continue
 		}
-		if overlapsAny(network, d.Networks()) || !isFree(claim(network)) {
-			return d, fmt.Errorf("the lab cannot have the network %s beside %s, which it was made with: destroy what runs on it, then delete %s to begin anew", network, d.Network, o.Dir)
+		free, err := s.isFree(network, candidate)
+		if err != nil {
+			return netip.Prefix{}, err
 		}
-		d.FurtherNetworks = append(d.FurtherNetworks, network)
+		if free {
+			return candidate, nil
+		}
+	}
+	return netip.Prefix{}, errNoNetwork
+}
+
+// ClusterNetwork is a cluster's network in a lab that several stacks share.
+type ClusterNetwork struct {
+	// Own is that of the inventory.
+	Own netip.Prefix `json:"own"`
+	// Lab is the loopback network that it is moved to.
+	Lab netip.Prefix `json:"lab"`
+}
+
+// withNetworks adds the networks of clusters that a shared lab does not have yet. Those that it has stay, because machines have their addresses.
+func (d Description) withNetworks(o Options) (Description, error) {
+	if !o.Site.Shared || len(o.Site.clusters) == 0 {
+		return d, nil
+	}
+	registered, err := registry(o.Registry).others(o.Dir)
+	if err != nil {
+		return d, fmt.Errorf("look for other labs: %w", err)
+	}
+	taken := takenBy(slices.Concat(registered, descriptionsBeside(o.Dir))).networks
+	for _, own := range o.Site.Networks {
+		if slices.ContainsFunc(d.Clusters, func(c ClusterNetwork) bool { return c.Own == own }) {
+			continue
+		}
+		moved, err := o.Site.chooseNetwork(own, append(slices.Clone(taken), d.ofClusters()...))
+		if err != nil {
+			return d, err
+		}
+		d.Clusters = append(d.Clusters, ClusterNetwork{Own: own, Lab: moved})
 	}
 	return d, nil
 }
@@ -104,9 +117,17 @@ func claim(network netip.Prefix) netip.AddrPort {
 func claimNetwork(network netip.Prefix, dir string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", claim(network).String())
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the node network %s of the lab is in use by a lab of another project on this machine: stop that one, or delete %s to begin anew with another network", network, dir)
+		return nil, fmt.Errorf("the node network %s of the lab is in use by a lab of another project on this machine: stop that one, or %s", network, beginAnew(dir))
 	}
 	return listener, err
+}
+
+// beginAnew returns what gives up a lab in a sentence: its folder is deleted. The states of the stacks that share a lab lie beside it.
+func beginAnew(dir string) string {
+	if strings.HasPrefix(filepath.Base(dir), "_") {
+		return "delete " + filepath.Dir(dir) + " to begin all rehearsals anew"
+	}
+	return "delete " + dir + " to begin anew"
 }
 
 func isFree(address netip.AddrPort) bool {

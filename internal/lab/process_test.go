@@ -127,7 +127,7 @@ func TestPortsThatAreTaken(t *testing.T) {
 
 			err = lab.Start(t.Context(), dir, process(t, "serve", dir))
 			require.EqualError(t, err, fmt.Sprintf("%s of the lab listens on %s, which another process has taken: find it with "+
-				"`ss -ltnp 'sport = :%s'`, end it, and start the lab again; or delete %s to begin anew with other ports", test.what, address, port, dir))
+				"`ss -ltnp 'sport = :%s'`, end it, and start the lab again; or delete %s to begin anew", test.what, address, port, dir))
 			require.Zero(t, running(t, dir))
 
 			require.NoError(t, taken.Close())
@@ -199,5 +199,5 @@ func TestANetworkThatAnotherProjectsLabHas(t *testing.T) {
 	require.NoError(t, taken.Write(other))
 	start(t, other)
 	require.EqualError(t, lab.Start(t.Context(), dir, process(t, "serve", dir)), fmt.Sprintf(
-		"the node network %s of the lab is in use by a lab of another project on this machine: stop that one, or delete %s to begin anew with another network", d.Network, dir))
+		"the node network %s of the lab is in use by a lab of another project on this machine: stop that one, or delete %s to begin anew", d.Network, dir))
 }

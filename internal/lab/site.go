@@ -7,6 +7,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 )
 
 // Site is what a lab emulates: hosts, and the networks of their machines.
@@ -20,22 +21,25 @@ type Site struct {
 	// Networks have the machines' addresses, one for each cluster that has its own; each is IPv4 and /16 or longer. The lab moves them to
 	// loopback. Required.
 	Networks []netip.Prefix
+	// Shared is whether several stacks use the lab, so that each network is moved to one of its own. Default: false, a lab has one network
+	// for good.
+	Shared bool
 
 	// standIns returns what stands in for a file on the internet; nil for none.
 	standIns func(url string) (proxmox.StandIn, bool)
-	// clusters are the folders of the clusters' inventories, whose changes the lab follows.
-	clusters []string
+	// clusters are the folders of the clusters' inventories, and inventories those of all stacks, whose changes the lab follows.
+	clusters, inventories []string
 	// describe describes the hosts anew after a change; nil without clusters.
 	describe func() ([]proxmox.Host, error)
-	// machines returns the addresses of the machines after the networks were moved; nil if they are not known in advance.
-	machines func(move func(netip.Prefix) netip.Prefix) ([]netip.Addr, error)
+	// machines returns the addresses of the machines in a network after it was moved; nil if they are not known in advance.
+	machines func(network, to netip.Prefix) ([]netip.Addr, error)
 }
 
 // SiteOf returns the site that an inventory describes.
 func SiteOf(inv *inventory.Inventory) Site {
 	return Site{
 		Hosts: hosts(inv), Host: inv.Cluster.Proxmox.Host, Networks: []netip.Prefix{inv.Cluster.Network.CIDR}, NAS: nasOf(inv),
-		clusters: []string{inv.Dir},
+		clusters: []string{inv.Dir}, inventories: []string{inv.Dir},
 		describe: func() ([]proxmox.Host, error) {
 			changed, err := inventory.Load(inv.Dir)
 			if err != nil {
@@ -43,8 +47,11 @@ func SiteOf(inv *inventory.Inventory) Site {
 			}
 			return hosts(changed), nil
 		},
-		machines: func(move func(netip.Prefix) netip.Prefix) ([]netip.Addr, error) {
-			moved, err := inv.Rebase(move(inv.Cluster.Network.CIDR))
+		machines: func(network, to netip.Prefix) ([]netip.Addr, error) {
+			if network != inv.Cluster.Network.CIDR {
+				return nil, nil
+			}
+			moved, err := inv.Rebase(to)
 			if err != nil {
 				return nil, err
 			}
@@ -57,44 +64,33 @@ func SiteOf(inv *inventory.Inventory) Site {
 	}
 }
 
+// Check returns why the lab cannot be this site.
+func (s Site) Check() error {
+	problems := []error{hardware.Validate(s.Hosts)}
+	for _, network := range s.Networks {
+		problems = append(problems, checkNetwork(network))
+	}
+	return errors.Join(problems...)
+}
+
 // described returns a function that returns the hosts when their description has changed since its last call; nil if it does not
 // change.
 func (s Site) described() func() []proxmox.Host {
 	if s.describe == nil {
 		return nil
 	}
-	return (&edits{dirs: s.clusters, describe: s.describe}).hosts
+	return (&edits{dirs: s.inventories, describe: s.describe}).hosts
 }
 
-var errAlikeNetworks = errors.New("the networks of two clusters would be the same in the lab, which changes the first two bytes of an address: rehearse one of their stacks without the others, with `em-infra up --stack STACK --lab`")
-
-// moved returns the networks when their first two bytes are 127 and the given one.
-func (s Site) moved(second byte) ([]netip.Prefix, error) {
-	var all []netip.Prefix
-	from := map[netip.Prefix]netip.Prefix{}
-	for _, network := range s.Networks {
-		moved := loopbackOf(network, second)
-		if other, is := from[moved]; is && other == network.Masked() {
-			continue // two clusters in one network
-		}
-		if overlapsAny(moved, all) {
-			return nil, errAlikeNetworks
-		}
-		from[moved] = network.Masked()
-		all = append(all, moved)
-	}
-	return all, nil
-}
-
-// isFree reports whether the networks and the machines' addresses are free when the second byte is the given one.
-func (s Site) isFree(networks []netip.Prefix, second byte) (bool, error) {
-	if slices.ContainsFunc(networks, func(n netip.Prefix) bool { return !isFree(claim(n)) }) {
+// isFree reports whether a network and the machines' addresses there are free when it is moved.
+func (s Site) isFree(network, to netip.Prefix) (bool, error) {
+	if !isFree(claim(to)) {
 		return false, nil
 	}
 	if s.machines == nil {
 		return true, nil
 	}
-	addresses, err := s.machines(func(network netip.Prefix) netip.Prefix { return loopbackOf(network, second) })
+	addresses, err := s.machines(network, to)
 	if err != nil {
 		return false, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/luthermonson/go-proxmox"
 )
 
-// PoolOwnerVariable is the environment variable of `em-infra pool` with the stack that a pool belongs to.
+// PoolOwnerVariable is the environment variable of `em-infra pool` with the name of the hosts.yaml that a pool belongs to.
 const PoolOwnerVariable = "EM_INFRA_POOL_OWNER"
 
 // poolMark is the comment of the pools that em-infra has created for machines, which may be those of several stacks. Pools with another comment

@@ -40,6 +40,19 @@ func (l Local) Check(site operator.Site) error {
 	return l.Choices.Check(site.Dir)
 }
 
+// CheckShared implements [operator.Lab].
+func (Local) CheckShared(inventories []string) error {
+	stacks, err := emulator.LoadStacks(inventories...)
+	if err != nil {
+		return err
+	}
+	site, err := emulator.SiteOfStacks(stacks)
+	if err != nil {
+		return err
+	}
+	return site.Check()
+}
+
 // Start implements [operator.Lab].
 func (l Local) Start(ctx context.Context, site operator.Site) (operator.LabHost, error) {
 	if err := l.Check(site); err != nil {
@@ -61,7 +74,11 @@ func (l Local) Start(ctx context.Context, site operator.Site) (operator.LabHost,
 		if err != nil {
 			return operator.LabHost{}, err
 		}
-		if err := emulator.Start(ctx, site.Dir, l.process(site, tools)); err != nil {
+		err = emulator.Start(ctx, site.Dir, l.process(site, tools))
+		if pid, running := emulator.Running(site.Dir); err != nil && running == nil && pid != 0 {
+			err = nil // a run of another stack that shares the lab was faster
+		}
+		if err != nil {
 			return operator.LabHost{}, fmt.Errorf("%w (log: %s)", err, workspace.Nearby(emulator.LogFile(site.Dir)))
 		}
 	}

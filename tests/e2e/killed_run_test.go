@@ -37,6 +37,7 @@ func TestE2EAKilledTestRunLeavesNothing(t *testing.T) {
 	var output bytes.Buffer
 	run.Stdout, run.Stderr = &output, &output
 	require.NoError(t, run.Start())
+	t.Cleanup(func() { _ = run.Process.Kill() }) // if the test ends before that
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
 	r.eventually("it can be killed", func() bool {

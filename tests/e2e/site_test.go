@@ -17,18 +17,17 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2ESite is the life of a project with the stacks of two layers, the samples, on one lab: refused where a lower layer has to come first,
-// brought up layer by layer, held up in the second one, gone on with from there, unchanged by another run, and destroyed from the top.
+// TestE2ESite is the life of a project with the stacks of two layers, the samples, on one lab: brought up layer by layer, destroyed from the top,
+// held up in the second layer, gone on with from there, and unchanged by another run.
 func TestE2ESite(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "site-hosts", "site-systems")
-	require.Contains(t, s.site(3, "preview", "--lab"), "start --stack site-hosts`")
-	s.outsideOfStacks("lab", "start", "--stack", "site-systems")
+	require.Contains(t, s.site(3, "preview", "--lab"), "is rehearsed yet: bring the site up on a lab with `")
+	up := s.site(0, "up", "--lab", "--time-scale", "0", "--yes")
+	require.Contains(t, up, "site-hosts    hosts    up\nsite-systems  systems  up\n")
+	s.site(0, "destroy", "--lab", "--yes")
 
-	before := s.site(3, "preview", "--lab")
-	require.Contains(t, before, "site-hosts    hosts    changes\nsite-systems  systems  refused\n")
-	require.Contains(t, before, "up --stack site-hosts --lab`, whose hosts.yaml has the storage local for vztmpl")
-
+	s.stack("site-hosts").edit("hosts.yaml", "content: [iso, vztmpl, import]", "content: [iso, vztmpl, import, snippets]")
 	s.outsideOfStacks("lab", "fault", "set", "download-fails", "--stack", "site-systems")
 	stopped := s.site(1, "up", "--lab", "--yes")
 	require.Contains(t, stopped, "site-hosts    hosts    up\nsite-systems  systems  failed\nstopped at site-systems: do what its message says, then run `")
@@ -105,10 +104,13 @@ func TestE2EASiteFromAnEmptyFolder(t *testing.T) {
 	t.Cleanup(s.stopsItsLab)
 	s.outsideOfStacks("init", "--kind", "hosts", "--stack", "site")
 	require.Contains(t, s.read(filepath.Join(root, "stacks", "site", "hosts.yaml")), "name: gpu # 10de:2204")
-	require.Contains(t, s.outsideOfStacks("init", "--kind", "systems", "--stack", "dns", "--network", "192.168.20.0/24"), "up --stack site`, whose hosts.yaml has the storage local for import")
-	s.outsideOfStacks("init", "--stack", "home", "--network", "192.168.20.0/24", "--image-factory", description.FactoryURL())
+	systems := s.outsideOfStacks("init", "--kind", "systems", "--stack", "dns", "--network", "192.168.20.0/24")
+	require.Contains(t, systems, "up --stack site`, whose hosts.yaml has the storage local for import")
+	require.Regexp(t, `site up --lab .*\n +.*up --stack site\n`, systems, "the stack of hosts comes first")
+	s.outsideOfStacks("init", "--stack", "home", "--network", "192.168.20.0/24", "--gpu-workers", "1", "--image-factory", description.FactoryURL())
 	nodes := filepath.Join(root, "stacks", "home", "nodes.yaml")
 	require.Contains(t, s.read(nodes), "address: 192.168.20.13}", "the systems have the addresses before it")
+	require.Contains(t, s.read(nodes), "gpus: [{mapping: gpu}]")
 
 	require.Contains(t, s.site(0, "up", "--lab", "--yes"), "site   hosts     up\ndns    systems   up\nhome   platform  up\n")
 	require.Contains(t, s.site(0, "preview", "--lab"), "site   hosts     no changes\ndns    systems   no changes\nhome   platform  no changes\n")

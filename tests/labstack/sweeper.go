@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -27,13 +28,15 @@ const (
 
 // startSweeper starts this program again as the sweeper of a run: when the run has ended, even by a kill, the sweeper ends all processes that
 // the run started, directly or not. Most end by themselves, but plugins stay when the tool, its guard and the engine were killed, as
-// tests do. The run waits for its sweeper with release.
+// tests do. A run that ends by itself waits for its sweeper with release, whose error names what had to be killed: tests leave nothing behind.
 func startSweeper(lifeline string) (release func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	sweeper := exec.Command(self)
+	var said bytes.Buffer // not this process' own output, which would keep `go test` waiting after a kill
+	sweeper.Stderr = &said
 	sweeper.Env = append(os.Environ(), sweeperVariable+"="+lifeline)
 	process.Lead(sweeper) // a signal to the group of the tests does not reach it
 	run, err := sweeper.StdinPipe()
@@ -43,7 +46,13 @@ func startSweeper(lifeline string) (release func() error, err error) {
 	if err := sweeper.Start(); err != nil {
 		return nil, fmt.Errorf("start the sweeper of the tests: %w", err)
 	}
-	return func() error { return errors.Join(run.Close(), sweeper.Wait()) }, nil
+	return func() error {
+		closed := run.Close()
+		if err := sweeper.Wait(); err != nil {
+			return errors.Join(closed, fmt.Errorf("the sweeper of the tests: %w: %s", err, &said))
+		}
+		return closed
+	}, nil
 }
 
 // sweep waits for the end of a run and ends the processes that are left of it.
@@ -51,18 +60,30 @@ func sweep(run io.Reader, lifeline string) error {
 	if _, err := io.Copy(io.Discard, run); err != nil {
 		return err
 	}
-	for ended := time.Now(); ; time.Sleep(sweepInterval) {
-		left, err := startedUnder(lifeline)
-		if err != nil || len(left) == 0 {
+	left, err := awaitEndOf(lifeline, sweepGrace)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	var killed []string
+	for _, pid := range left {
+		command, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline")) // it may have ended
+		killed = append(killed, strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " ")))
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
-		if time.Since(ended) < sweepGrace {
-			continue
-		}
-		for _, pid := range left {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return err
-			}
+	}
+	if left, err = awaitEndOf(lifeline, sweepGrace); err != nil || len(left) > 0 {
+		return errors.Join(err, fmt.Errorf("processes %v of the tests do not end", left))
+	}
+	return fmt.Errorf("the tests left %s behind", strings.Join(killed, " and "))
+}
+
+// awaitEndOf waits until all processes under a lifeline have ended, and returns those that are left after a time.
+func awaitEndOf(lifeline string, limit time.Duration) ([]int, error) {
+	for began := time.Now(); ; time.Sleep(sweepInterval) {
+		left, err := startedUnder(lifeline)
+		if err != nil || len(left) == 0 || time.Since(began) > limit {
+			return left, err
 		}
 	}
 }

@@ -26,8 +26,10 @@ type LabStatus struct {
 	Proxmox string `json:"proxmox"`
 	// Factory is the URL of the Image Factory.
 	Factory string `json:"factory"`
-	// Network is where the nodes have their addresses.
+	// Network is where the nodes have their addresses, the first one of several.
 	Network string `json:"network"`
+	// Clusters are the networks of the clusters in a lab that several stacks share.
+	Clusters []lab.ClusterNetwork `json:"clusters,omitempty"`
 	// TimeScale is what the times of a small server are multiplied by.
 	TimeScale float64 `json:"timeScale"`
 	// Seed decides which faults with a probability occur.
@@ -64,7 +66,7 @@ func Status(place Place, short string) *cobra.Command {
 			}
 			status := LabStatus{
 				Running: pid != 0, Process: pid, Host: d.Host, Release: string(d.Release), Proxmox: d.ProxmoxEndpoint(), Factory: d.FactoryURL(),
-				Network: d.Network.String(), TimeScale: d.TimeScale, Seed: d.Seed, Kubernetes: append([]string{}, d.Kubernetes...),
+				Network: d.Networks()[0].String(), Clusters: d.Clusters, TimeScale: d.TimeScale, Seed: d.Seed, Kubernetes: append([]string{}, d.Kubernetes...),
 				Log: lab.LogFile(dir), HostCalls: lab.HostCalls(dir), NodeCalls: lab.NodeCalls(dir),
 			}
 			if format == output.JSON {
@@ -85,10 +87,22 @@ func (s LabStatus) print(out io.Writer) error {
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "lab\t%s\nhost\t%s, Proxmox VE %s\nproxmox\t%s\nfactory\t%s\nnodes\t%s\ntime scale\t%g\nseed\t%s\n",
-		state, s.Host, s.Release, s.Proxmox, s.Factory, s.Network, s.TimeScale, s.Seed)
+		state, s.Host, s.Release, s.Proxmox, s.Factory, s.networks(), s.TimeScale, s.Seed)
 	fmt.Fprintf(table, "kubernetes\t%s\n", s.releases())
 	fmt.Fprintf(table, "log\t%s\ncalls of the host\t%s\ncalls of the nodes\t%s\n", s.Log, s.HostCalls, s.NodeCalls)
 	return table.Flush()
+}
+
+// networks returns the networks of the nodes in words.
+func (s LabStatus) networks() string {
+	if len(s.Clusters) == 0 {
+		return s.Network
+	}
+	var moved []string
+	for _, cluster := range s.Clusters {
+		moved = append(moved, fmt.Sprintf("%s (%s)", cluster.Lab, cluster.Own))
+	}
+	return strings.Join(moved, ", ")
 }
 
 // releases returns the releases of Kubernetes in words.

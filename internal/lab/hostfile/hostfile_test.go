@@ -27,7 +27,7 @@ func TestWithoutAFile(t *testing.T) {
 	site, err := hostfile.Load("")
 	require.NoError(t, err)
 	require.Equal(t, "pve", site.Host)
-	require.Equal(t, netip.MustParsePrefix("192.168.20.0/24"), site.Network)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("192.168.20.0/24")}, site.Networks)
 	require.Equal(t, []proxmox.Host{{
 		Name: "pve", Cores: 16, CPUModel: "AMD EPYC 4244P 6-Core Processor", MemoryMiB: 64 << 10,
 		Storages: []proxmox.Storage{
@@ -52,7 +52,7 @@ hosts:
 `))
 	require.NoError(t, err)
 	require.Equal(t, "pve1", site.Host)
-	require.Equal(t, netip.MustParsePrefix("10.1.2.0/24"), site.Network)
+	require.Equal(t, netip.MustParsePrefix("10.1.2.0/24"), site.Networks[0])
 	require.Len(t, site.Hosts, 2)
 	require.Equal(t, []proxmox.Storage{{
 		Name: "nas", Type: storage.NFS, Content: []string{"iso", "images"}, TotalBytes: 512 << 30, Shared: true, Path: "/mnt/pve/nas",

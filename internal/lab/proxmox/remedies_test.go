@@ -65,7 +65,7 @@ var remedies = []remedy{
 		"pveum role modify %s --append 1 --privs \"%s\"", "pveum role modify ROLE --append 1 --privs \"%s\"", "pveum acl modify / --tokens '%s' --roles %s",
 	}, works: repairTheToken},
 	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvesm status", "pveum role list"}, works: look},
-	{texts: []string{"pvesm set %s --content %s,%s", "pvesm set"}, works: letAStorageTakeMore},
+	{texts: []string{"pvesm set %s --content %s,%s", "pvesm set %s --content %s", "pvesm set"}, works: letAStorageTakeMore},
 	{texts: []string{"pvesm remove %[1]s"}, works: removeAStorage},
 
 	{texts: []string{"qm set"}, elsewhere: "it stands for any setting that only root may set, which no token can"},

@@ -37,13 +37,20 @@ var questions = []question{
 	},
 	{
 		text:     "hosts, with commas between them",
-		kinds:    []manifest.Kind{manifest.Platform, manifest.Hosts, manifest.Systems},
+		kinds:    []manifest.Kind{manifest.Platform, manifest.Hosts},
 		open:     func(a Answers, _ Plan, s Site) bool { return len(a.Hosts) == 0 && len(s.Found.OnlineHosts()) > 1 },
 		proposed: func(p Plan) string { return strings.Join(p.Hosts, ",") },
 		set: func(a *Answers, text string) error {
 			a.Hosts = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 			return nil
 		},
+	},
+	{
+		text:     "host of the systems",
+		kinds:    []manifest.Kind{manifest.Systems},
+		open:     func(a Answers, _ Plan, s Site) bool { return len(a.Hosts) == 0 && len(s.Found.OnlineHosts()) > 1 },
+		proposed: func(p Plan) string { return strings.Join(p.Hosts, ",") },
+		set:      func(a *Answers, text string) error { a.Hosts = []string{text}; return nil },
 	},
 	{
 		text:     "bridge of the machines",

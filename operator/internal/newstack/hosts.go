@@ -41,15 +41,28 @@ func (s Site) ProposeHosts(answers Answers) (HostsPlan, error) {
 	}
 	p := &proposal{site: s, taken: s.taken(), Plan: Plan{Answers: answers, Defaults: defaults}}
 	p.chooseHosts()
-	for _, host := range p.Hosts {
-		if maker, has := s.Makers.Of(host); has {
-			p.problem("host %s is configured by another stack already (%s): name others with --host", host, maker.Place)
-		}
-	}
+	p.leaveOutConfigured(len(answers.Hosts) > 0)
 	if !p.readings() || len(p.problems) > 0 {
 		return HostsPlan{Answers: p.Answers, site: s}, errors.Join(p.problems...)
 	}
 	return HostsPlan{Answers: p.Answers, Local: p.installedFolder(), Mappings: p.unmappedGPUs(), site: s}, nil
+}
+
+// leaveOutConfigured leaves out the hosts that another stack configures. Those that a person has named are refused.
+func (p *proposal) leaveOutConfigured(named bool) {
+	var free []string
+	var reasons []string
+	for _, host := range p.Hosts {
+		if maker, has := p.site.Makers.Of(host); has {
+			reasons = append(reasons, fmt.Sprintf("host %s is configured by another stack already (%s)", host, maker.Place))
+			continue
+		}
+		free = append(free, host)
+	}
+	if len(reasons) > 0 && (named || len(free) == 0) {
+		p.problem("%s: name others with --host", strings.Join(reasons, ", "))
+	}
+	p.Hosts = free
 }
 
 // installedFolder returns the content types of the installer's folder with those that other stacks need.
@@ -60,31 +73,57 @@ func (p *proposal) installedFolder() []string {
 		if storage.Type != folderType {
 			return nil
 		}
-		content = append(content, strings.Split(storage.Content, ",")...)
+		content = strings.Split(union(storage.Content, content...), ",")
 	}
-	content = append(content, forAllStacks...)
+	content = strings.Split(union(strings.Join(content, ","), forAllStacks...), ",")
 	slices.Sort(content)
-	return slices.Compact(content)
+	return content
 }
 
 // unmappedGPUs returns the GPUs of the hosts that could be passed through and have no mapping, each with a name for one.
 func (p *proposal) unmappedGPUs() []GPUMapping {
 	var mappings []GPUMapping
-	names := map[string]int{}
+	names := p.mappingNames()
 	for _, host := range p.Hosts {
 		free, _ := p.site.Found.FreeGPUs(host, p.Defaults.Talos.Version.String())
 		for _, gpu := range free {
-			if _, is := p.taken.gpuOf(gpu); is || gpu.Mapping != "" {
+			if _, is := p.taken.gpuOf(gpu); is || gpu.Mapping != "" || p.isMapped(gpu) {
 				continue
 			}
 			name := mappingName(gpu.Device)
-			if names[name]++; names[name] > 1 {
-				name = fmt.Sprintf("%s-%d", name, names[name])
+			for number := 2; names[name]; number++ {
+				name = fmt.Sprintf("%s-%d", mappingName(gpu.Device), number)
 			}
+			names[name] = true
 			mappings = append(mappings, GPUMapping{Name: name, GPU: gpu})
 		}
 	}
 	return mappings
+}
+
+// mappingNames returns the names of mappings that exist, or that other stacks of hosts make.
+func (p *proposal) mappingNames() map[string]bool {
+	names := map[string]bool{}
+	for _, host := range p.site.Found.Hosts {
+		for _, mapping := range host.Mappings.Value {
+			names[mapping.ID] = true
+		}
+	}
+	for _, maker := range p.site.Makers {
+		for _, mapping := range maker.Inventory.File.Mappings {
+			names[mapping.Name] = true
+		}
+	}
+	return names
+}
+
+// isMapped reports whether a mapping has a device, perhaps beside others.
+func (p *proposal) isMapped(gpu preflight.FreeGPU) bool {
+	return slices.ContainsFunc(p.site.Found.Hosts[gpu.Host].Mappings.Value, func(mapping pve.Mapping) bool {
+		return slices.ContainsFunc(mapping.Map, func(one string) bool {
+			return strings.Contains(one, "node="+gpu.Host) && strings.Contains(one, "path="+gpu.Device.Address)
+		})
+	})
 }
 
 // model matches the product in the name of a device, such as GA102 [GeForce RTX 3090].

@@ -131,14 +131,18 @@ func TestWhatASiteCannotGiveToOtherKinds(t *testing.T) {
 		answers newstack.Answers
 		want    string
 	}{
-		{"hosts of another stack", configured, newstack.Answers{Stack: "more", Kind: manifest.Hosts}, "host pve1 is configured by another stack already (--stack hosts): name others with --host"},
+		{"hosts of another stack", configured, newstack.Answers{Stack: "more", Kind: manifest.Hosts, Hosts: []string{"pve1", "pve2"}}, "host pve1 is configured by another stack already (--stack hosts): name others with --host"},
+		{
+			"two hosts for systems", configured, newstack.Answers{Stack: "home", Kind: manifest.Systems, Hosts: []string{"pve1", "pve2"}, Network: netip.MustParsePrefix("192.168.20.0/24")},
+			"the systems that are proposed are on one host (got pve1, pve2): name one with --host, and write host: into the others of systems.yaml",
+		},
 		{
 			"no room for images", typed(alone()), newstack.Answers{Stack: "home", Kind: manifest.Systems, Network: netip.MustParsePrefix("192.168.20.0/24")},
 			"host pve has no active storage for content types vztmpl and import: write a stack of hosts first, with `em-infra init --kind hosts --stack hosts`, or as root on the host: `pvesm set local --content iso,vztmpl,import`",
 		},
 		{
 			"no network", configured, newstack.Answers{Stack: "home", Kind: manifest.Systems, Network: netip.MustParsePrefix("192.168.20.0/30")},
-			"network 192.168.20.0/30 has 1 free addresses from 192.168.20.2 on, and 2 are needed, one for each system: name a larger network with --network, an earlier --first-address",
+			"network 192.168.20.0/30 has fewer than 2 free addresses from 192.168.20.2 on (1), one for each system: name a larger network with --network, or an earlier --first-address",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -149,13 +153,36 @@ func TestWhatASiteCannotGiveToOtherKinds(t *testing.T) {
 	}
 }
 
+// TestHostsThatAreConfiguredAreLeftOut of the proposal, and so are names of mappings and devices that have one.
+func TestHostsThatAreConfiguredAreLeftOut(t *testing.T) {
+	t.Parallel()
+	site := changed(typed(three()), "pve2", cards)
+	site = changed(site, "pve3", func(h *preflight.Host) {
+		h.Devices.Value = []pve.PCIDevice{card("0000:01:00.0", 12)}
+		h.Mappings.Value = []pve.Mapping{
+			{ID: "rtx3090", Map: []string{"id=10de:2204,node=pve3,path=0000:01:00.0", "id=10de:2204,node=pve3,path=0000:09:00.0"}},
+		}
+	})
+	first := maker("pve1")
+	first.Inventory.File.Mappings = []hosts.Mapping{{Name: "rtx3090-2"}}
+	site.Makers = preflight.Makers{first}
+	plan, err := site.ProposeHosts(newstack.Answers{Stack: "more", Kind: manifest.Hosts})
+	require.NoError(t, err)
+	require.Equal(t, []string{"pve2", "pve3"}, plan.Hosts)
+	var names []string
+	for _, mapping := range plan.Mappings {
+		names = append(names, mapping.Name+" "+mapping.GPU.Host+" "+mapping.GPU.Device.Address)
+	}
+	require.Equal(t, []string{"rtx3090-3 pve2 0000:01:00.0", "rtx3090-4 pve2 0000:02:00.0", "gpu pve2 0000:03:00.0"}, names)
+}
+
 // TestTheDialogueOfOtherKinds asks only what a stack of the kind needs.
 func TestTheDialogueOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[manifest.Kind][]string{
 		manifest.Hosts: {"hosts, with commas between them"},
 		manifest.Systems: {
-			"hosts, with commas between them", "bridge of the machines", "VLAN tag, 0 for none", "network of the machines, e.g. 192.168.20.0/24", "its gateway",
+			"host of the systems", "bridge of the machines", "VLAN tag, 0 for none", "network of the machines, e.g. 192.168.20.0/24", "its gateway",
 			"first of the addresses to use", "storage of the disks",
 		},
 	} {

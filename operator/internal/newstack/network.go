@@ -122,7 +122,7 @@ func (p *proposal) chooseAddresses() {
 	if !p.Network.IsValid() || !p.Network.Addr().Is4() {
 		return
 	}
-	free := p.addresses(1+len(p.Nodes), "one for the Kubernetes API and one for each node", ", or fewer nodes")
+	free := p.addresses(1+len(p.Nodes), "one for the Kubernetes API and one for each node", "name a larger network with --network, an earlier --first-address, or fewer nodes")
 	if free == nil {
 		return
 	}
@@ -132,8 +132,8 @@ func (p *proposal) chooseAddresses() {
 	}
 }
 
-// addresses returns free addresses for a purpose; nil if there are not as many, which a person can mend in one way more.
-func (p *proposal) addresses(needed int, purpose, way string) []netip.Addr {
+// addresses returns free addresses for a purpose; nil if there are not as many.
+func (p *proposal) addresses(needed int, purpose, remedy string) []netip.Addr {
 	first := p.FirstAddress
 	if !first.IsValid() {
 		offset := 10
@@ -152,8 +152,7 @@ func (p *proposal) addresses(needed int, purpose, way string) []netip.Addr {
 	}
 	free := p.freeAddresses(first, needed)
 	if len(free) < needed {
-		p.problem("network %s has %d free addresses from %s on, and %d are needed, %s: name a larger network with --network, an earlier --first-address%s",
-			p.Network, len(free), first, needed, purpose, way)
+		p.problem("network %s has fewer than %d free addresses from %s on (%d), %s: %s", p.Network, needed, first, len(free), purpose, remedy)
 		return nil
 	}
 	return free

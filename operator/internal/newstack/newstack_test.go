@@ -150,7 +150,7 @@ func TestWhatASiteCannotGive(t *testing.T) {
 		},
 		{
 			"small network", alone(), newstack.Answers{Stack: "home", Network: netip.MustParsePrefix("192.168.20.0/29"), ControlPlanes: 3, Workers: count(3)},
-			"network 192.168.20.0/29 has 5 free addresses from 192.168.20.2 on, and 7 are needed, one for the Kubernetes API and one for each node: " +
+			"network 192.168.20.0/29 has fewer than 7 free addresses from 192.168.20.2 on (5), one for the Kubernetes API and one for each node: " +
 				"name a larger network with --network, an earlier --first-address, or fewer nodes",
 		},
 		{

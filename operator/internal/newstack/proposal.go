@@ -194,6 +194,9 @@ func (p *proposal) chooseGPUs() []preflight.FreeGPU {
 				reasons = append(reasons, fmt.Sprintf("PCI %s on %s is that of stack %s: take it out of that one first", gpu.Device.Address, host, stack))
 				continue
 			}
+			if gpu.Mapping == "" {
+				gpu.Mapping = p.site.Makers.MappingOf(host, gpu.Device.Address)
+			}
 			free = append(free, gpu)
 		}
 	}

@@ -61,13 +61,13 @@ func both(a, b []string) []string {
 
 // union returns a list with commas and further items, each once.
 func union(list string, further ...string) string {
-	items := strings.Split(list, ",")
+	items := strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 	for _, item := range further {
 		if !slices.Contains(items, item) {
 			items = append(items, item)
 		}
 	}
-	return strings.Trim(strings.Join(items, ","), ",")
+	return strings.Join(items, ",")
 }
 
 func takes(storage pve.Storage, content string) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 )
@@ -44,6 +45,9 @@ func (s Site) ProposeSystems(answers Answers) (SystemsPlan, error) {
 	}
 	p := &proposal{site: s, taken: s.taken(), Plan: Plan{Answers: answers, Defaults: defaults}}
 	p.chooseHosts()
+	if len(answers.Hosts) > 1 {
+		p.problem("the systems that are proposed are on one host (got %s): name one with --host, and write host: into the others of systems.yaml", strings.Join(answers.Hosts, ", "))
+	}
 	p.Hosts = p.Hosts[:min(len(p.Hosts), 1)]
 	plan := SystemsPlan{site: s}
 	if p.readings() && len(p.Hosts) > 0 {
@@ -86,7 +90,7 @@ func (p *proposal) placeSystems(plan *SystemsPlan) {
 	if !p.Network.IsValid() || !p.Network.Addr().Is4() {
 		return
 	}
-	free := p.addresses(2, "one for each system", "")
+	free := p.addresses(2, "one for each system", "name a larger network with --network, or an earlier --first-address")
 	if free == nil {
 		return
 	}

@@ -112,8 +112,19 @@ var findings = []struct {
 			change(s, "pve2", func(h *preflight.Host) { h.Storages.Value, h.Bridges.Value = h.Storages.Value[:1], nil })
 		},
 		[]preflight.Check{
-			{Name: "storage", Result: preflight.Fail, Sentence: "storage tank is not on pve2, which has local", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the storage tank for images"},
-			{Name: "bridge", Result: preflight.Fail, Sentence: "bridge vmbr0 is not on pve2, which has none that the token may use", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the bridge vmbr0 of pve2"},
+			{Name: "storage", Result: preflight.Fail, Sentence: "storage tank is not on pve2, which has local", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the storage tank for images", MadeBy: "--stack site"},
+			{Name: "bridge", Result: preflight.Fail, Sentence: "bridge vmbr0 is not on pve2, which has none that the token may use", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the bridge vmbr0 of pve2", MadeBy: "--stack site"},
+		},
+	},
+	{
+		"a bridge that a stack of hosts will change", func(s *preflight.Snapshot) {
+			maker := siteMaker()
+			maker.Inventory.File.Hosts[1].Network.Bridges[0].VLANAware = true
+			s.Makers = preflight.Makers{maker}
+			change(s, "pve2", func(h *preflight.Host) { h.Bridges.Value[0].VLANAware, h.Bridges.Value[0].Ports = false, "" })
+		},
+		[]preflight.Check{
+			{Name: "bridge", Result: preflight.Fail, Sentence: "bridge vmbr0 on pve2 is not VLAN-aware and has no port, so it cannot carry VLAN 20", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the bridge vmbr0 of pve2", MadeBy: "--stack site"},
 		},
 	},
 	{

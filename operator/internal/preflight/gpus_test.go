@@ -120,7 +120,8 @@ func TestGPUFindings(t *testing.T) {
 			t.Parallel()
 			_, found := sound(t)
 			test.alter(&found)
-			require.Equal(t, preflight.Report{{Name: "gpu", Result: test.result, Sentence: test.sentence, Remedy: test.remedy}},
+			madeBy := map[string]string{"a mapping that a stack of hosts makes": "--stack site"}[test.name]
+			require.Equal(t, preflight.Report{{Name: "gpu", Result: test.result, Sentence: test.sentence, Remedy: test.remedy, MadeBy: madeBy}},
 				preflight.Evaluate(inventoryOf(t, clusterYAML, test.nodes), found).Unsound())
 		})
 	}

@@ -33,39 +33,67 @@ func (m Maker) remedy(what string) action {
 // storageRemedy returns what to do about a storage that a host lacks, or that does not take a content type: the run of the stack that
 // makes it, or what is said otherwise.
 func (m Makers) storageRemedy(name, host, content, otherwise string) action {
-	for _, maker := range m {
-		if storage, has := maker.Inventory.StorageOn(name, host); has && slices.Contains(storage.Content, hosts.Content(content)) {
-			return maker.remedy("the storage " + name + " for " + content)
-		}
+	if maker, makes := m.makerOfStorage(name, host, content); makes {
+		return maker.remedy("the storage " + name + " for " + content)
 	}
 	return action{do: otherwise}
 }
 
 // Of returns the stack that configures a host.
 func (m Makers) Of(host string) (Maker, bool) {
-	at := slices.IndexFunc(m, func(maker Maker) bool { return slices.Contains(maker.Inventory.Hosts(), host) })
+	return m.that(func(inv *hosts.Inventory) bool { return slices.Contains(inv.Hosts(), host) })
+}
+
+// MappingOf returns the name of the mapping that one of the stacks makes for a device; empty if none does.
+func (m Makers) MappingOf(host, address string) string {
+	for _, maker := range m {
+		for _, mapping := range maker.Inventory.File.Mappings {
+			if slices.ContainsFunc(mapping.Devices, func(d hosts.MappedDevice) bool { return d.Host == host && string(d.BDF) == address }) {
+				return mapping.Name
+			}
+		}
+	}
+	return ""
+}
+
+// MakeStorage reports whether one of the stacks makes a storage on a host that takes a content type.
+func (m Makers) MakeStorage(name, host, content string) bool {
+	_, makes := m.makerOfStorage(name, host, content)
+	return makes
+}
+
+func (m Makers) makerOfStorage(name, host, content string) (Maker, bool) {
+	return m.that(func(inv *hosts.Inventory) bool {
+		storage, has := inv.StorageOn(name, host)
+		return has && slices.Contains(storage.Content, hosts.Content(content))
+	})
+}
+
+// that returns the first stack whose inventory has something.
+func (m Makers) that(has func(*hosts.Inventory) bool) (Maker, bool) {
+	at := slices.IndexFunc(m, func(maker Maker) bool { return has(maker.Inventory) })
 	if at < 0 {
 		return Maker{}, false
 	}
 	return m[at], true
 }
 
-// MakeStorage reports whether one of the stacks makes a storage on a host that takes a content type.
-func (m Makers) MakeStorage(name, host, content string) bool {
-	return slices.ContainsFunc(m, func(maker Maker) bool {
-		storage, has := maker.Inventory.StorageOn(name, host)
-		return has && slices.Contains(storage.Content, hosts.Content(content))
-	})
-}
-
 // bridgeRemedy is storageRemedy for a bridge.
 func (m Makers) bridgeRemedy(name, host, otherwise string) action {
-	for _, maker := range m {
-		if maker.Inventory.HasBridge(name, host) {
-			return maker.remedy("the bridge " + name + " of " + host)
-		}
+	return m.bridgeThat(name, host, otherwise, func(hosts.Bridge) bool { return true })
+}
+
+// bridgeThat is bridgeRemedy for a bridge that has what is missing.
+func (m Makers) bridgeThat(name, host, otherwise string, has func(hosts.Bridge) bool) action {
+	maker, makes := m.that(func(inv *hosts.Inventory) bool {
+		return slices.ContainsFunc(inv.File.Hosts, func(h hosts.Host) bool {
+			return h.Name == host && slices.ContainsFunc(h.Network.Bridges, func(b hosts.Bridge) bool { return b.Name == name && has(b) })
+		})
+	})
+	if !makes {
+		return action{do: otherwise}
 	}
-	return action{do: otherwise}
+	return maker.remedy("the bridge " + name + " of " + host)
 }
 
 // mappingRemedy is storageRemedy for a resource mapping.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -41,18 +42,20 @@ func checkBridge(s *collector, n nic, bridges []pve.Bridge, makers Makers) bool 
 	bridge := bridges[at]
 	// qemu-server does not start a machine whose card has a higher MTU than the bridge (QemuServer.pm, print_netdevice_full).
 	if mtu, err := bridge.MTU.Int64(); err == nil && int64(n.mtu) > mtu {
-		s.fail("bridge", fmt.Sprintf("set mtu to %d, or raise it on the bridge and its ports", mtu), "bridge %s on %s has an MTU of %d, the inventory asks for %d", n.bridge, n.host, mtu, n.mtu)
+		byHand := fmt.Sprintf("set mtu to %d, or raise it on the bridge and its ports", mtu)
+		s.lacks("bridge", makers.bridgeThat(n.bridge, n.host, byHand, func(b hosts.Bridge) bool { return b.MTU >= n.mtu }), "bridge %s on %s has an MTU of %d, the inventory asks for %d", n.bridge, n.host, mtu, n.mtu)
 		return false
 	}
 	if n.vlan == 0 || bridge.Type != "bridge" || bool(bridge.VLANAware) {
 		return true
 	}
-	aware := fmt.Sprintf("as root on %[1]s: set bridge-vlan-aware yes for %[2]s in /etc/network/interfaces, then ifreload -a", n.host, n.bridge)
+	byHand := fmt.Sprintf("as root on %[1]s: set bridge-vlan-aware yes for %[2]s in /etc/network/interfaces, then ifreload -a", n.host, n.bridge)
+	aware := makers.bridgeThat(n.bridge, n.host, byHand, func(b hosts.Bridge) bool { return b.VLANAware })
 	if bridge.Ports == "" {
-		s.fail("bridge", aware, "bridge %s on %s is not VLAN-aware and has no port, so it cannot carry VLAN %d", n.bridge, n.host, n.vlan)
+		s.lacks("bridge", aware, "bridge %s on %s is not VLAN-aware and has no port, so it cannot carry VLAN %d", n.bridge, n.host, n.vlan)
 		return false
 	}
-	s.warn("bridge", aware, "bridge %s on %s is not VLAN-aware: Proxmox VE makes a bridge of its own for VLAN %d", n.bridge, n.host, n.vlan)
+	s.warn("bridge", aware.do, "bridge %s on %s is not VLAN-aware: Proxmox VE makes a bridge of its own for VLAN %d", n.bridge, n.host, n.vlan)
 	return false
 }
 

@@ -197,8 +197,8 @@ func (r Report) stateText() string {
 	return text
 }
 
-// printFindings prints problems, each with what to do.
-func (r Report) printFindings(out io.Writer) {
+// printGuests prints the problems of machines and systems that their hosts and Talos report.
+func (r Report) printGuests(out io.Writer) {
 	for _, machine := range r.Machines {
 		if remedy := machine.vmRemedy(); remedy != "" {
 			fmt.Fprintf(out, "VM            %s: %s\n", machine.Name, remedy)
@@ -215,6 +215,11 @@ func (r Report) printFindings(out io.Writer) {
 			fmt.Fprintf(out, "system        %s: %s\n", system.Name, remedy)
 		}
 	}
+}
+
+// printFindings prints problems, each with what to do.
+func (r Report) printFindings(out io.Writer) {
+	r.printGuests(out)
 	for _, machine := range r.Unregistered() {
 		fmt.Fprintf(out, "Node          %s: Kubernetes has no Node of its name: `em-infra up` restarts its kubelet, which registers it\n", machine.Name)
 	}

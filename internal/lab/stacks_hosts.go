@@ -9,15 +9,15 @@ import (
 )
 
 // hosts returns the hosts of all stacks, those of the clusters first.
-func (p Project) hosts() []proxmox.Host {
+func (s Stacks) hosts() []proxmox.Host {
 	var all []proxmox.Host
-	for _, inv := range p.Platforms {
+	for _, inv := range s.Platforms {
 		all = withRoomFor(all, hosts(inv))
 	}
-	for _, inv := range p.Systems {
+	for _, inv := range s.Systems {
 		all = withRoomFor(all, SiteOfSystems(inv).Hosts)
 	}
-	for _, inv := range p.Hosts {
+	for _, inv := range s.Hosts {
 		for _, installed := range SiteOfHosts(inv).Hosts {
 			at := slices.IndexFunc(all, func(h proxmox.Host) bool { return h.Name == installed.Name })
 			if at < 0 {
@@ -27,7 +27,40 @@ func (p Project) hosts() []proxmox.Host {
 			all[at] = before(inv, installed, all[at])
 		}
 	}
-	return all
+	return withOneTypeEach(all, func(host string) bool {
+		return slices.ContainsFunc(s.Hosts, func(inv *hostinventory.Inventory) bool { return slices.Contains(inv.Hosts(), host) })
+	})
+}
+
+// withOneTypeEach gives the storages of one name on several hosts one type: the definitions of storages are those of the whole Proxmox VE. The type
+// is that of a storage that hosts share or that holds files, since only those can, or else that of an installed host.
+func withOneTypeEach(hosts []proxmox.Host, isInstalled func(host string) bool) []proxmox.Host {
+	ranks := map[string]int{}
+	models := map[string]proxmox.Storage{}
+	for _, h := range hosts {
+		for _, one := range h.Storages {
+			rank := 1
+			switch {
+			case one.Shared:
+				rank = 4
+			case one.Type.FileBased():
+				rank = 3
+			case isInstalled(h.Name):
+				rank = 2
+			}
+			if rank > ranks[one.Name] {
+				ranks[one.Name], models[one.Name] = rank, one
+			}
+		}
+	}
+	for i := range hosts {
+		hosts[i].Storages = slices.Clone(hosts[i].Storages)
+		for at, one := range hosts[i].Storages {
+			model := models[one.Name]
+			hosts[i].Storages[at].Type, hosts[i].Storages[at].Shared, hosts[i].Storages[at].Path = model.Type, model.Shared, model.Path
+		}
+	}
+	return hosts
 }
 
 // withRoomFor returns hosts with the additions of another description, and with room for what both place on them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
@@ -36,7 +37,7 @@ containers:
 )
 
 // projectOf writes and loads the inventories of a project, each in a folder of its own; an empty one is left out.
-func projectOf(t *testing.T, hosts, standalone string, clusters ...[2]string) lab.Project {
+func projectOf(t *testing.T, hosts, standalone string, clusters ...[2]string) lab.Stacks {
 	t.Helper()
 	var dirs []string
 	add := func(files map[string]string) {
@@ -55,7 +56,7 @@ func projectOf(t *testing.T, hosts, standalone string, clusters ...[2]string) la
 	for _, cluster := range clusters {
 		add(map[string]string{"cluster.yaml": cluster[0], "nodes.yaml": cluster[1]})
 	}
-	p, err := lab.LoadProject(dirs...)
+	p, err := lab.LoadStacks(dirs...)
 	require.NoError(t, err)
 	return p
 }
@@ -75,7 +76,7 @@ func prod() [2]string {
 // TestASiteOfAProject has what the stacks name, but for what the stack of hosts is there to make.
 func TestASiteOfAProject(t *testing.T) {
 	t.Parallel()
-	site, err := lab.SiteOfProject(projectOf(t, projectHosts, projectSystems, dev(), prod()))
+	site, err := lab.SiteOfStacks(projectOf(t, projectHosts, projectSystems, dev(), prod()))
 	require.NoError(t, err)
 	require.Equal(t, "vmhost", site.Host)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("192.168.217.0/24"), netip.MustParsePrefix("192.168.219.0/24")}, site.Networks)
@@ -90,7 +91,7 @@ func TestASiteOfAProject(t *testing.T) {
 	require.Equal(t, map[string][]string{
 		"local": {storage.ISO}, "local-lvm": {storage.Images, storage.RootDir}, "files": {storage.ISO},
 	}, contentsOf(shared), "as installed, with what the others need and the stack of hosts does not describe")
-	require.GreaterOrEqual(t, shared.MemoryMiB, 3*64<<10, "room for all")
+	require.Equal(t, 3*64<<10, shared.MemoryMiB, "room for all")
 	require.Equal(t, map[string]string{"0000:0a:00.0": ""}, gpusOf(shared), "the card is where hosts.yaml says, and not mapped yet")
 }
 
@@ -106,71 +107,108 @@ func gpusOf(host proxmox.Host) map[string]string {
 
 func TestASiteWithoutAStackOfHosts(t *testing.T) {
 	t.Parallel()
-	site, err := lab.SiteOfProject(projectOf(t, "", projectSystems, dev()))
+	site, err := lab.SiteOfStacks(projectOf(t, "", projectSystems, dev()))
 	require.NoError(t, err)
 	require.Equal(t, []string{"vmbr0", "vmbr1"}, bridgesOf(site.Hosts[0]))
 	require.Contains(t, contentsOf(site.Hosts[0]), "tank")
 
-	site, err = lab.SiteOfProject(projectOf(t, "", projectSystems))
+	site, err = lab.SiteOfStacks(projectOf(t, "", projectSystems))
 	require.NoError(t, err)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("192.168.20.0/24")}, site.Networks)
 
-	_, err = lab.SiteOfProject(lab.Project{})
-	require.EqualError(t, err, "the project has no stack: make one with `em-infra init`")
+	_, err = lab.SiteOfStacks(lab.Stacks{})
+	require.EqualError(t, err, "no stack names a host: name one in the inventory of a stack")
 }
 
-// TestTwoBoxesAreRefused: a site has one NAS, which several stacks may use.
-func TestTwoBoxesAreRefused(t *testing.T) {
+// TestAStorageHasOneType on all hosts, as its definition is that of the whole Proxmox VE.
+func TestAStorageHasOneType(t *testing.T) {
 	t.Parallel()
-	with := func(cluster [2]string, storage string) [2]string { return [2]string{cluster[0] + storage, cluster[1]} }
-	box := "storage: {endpoint: \"https://nas.example\", username: em-infra, pool: tank, datasets: [{name: KEY}]}\n"
-	own := func(key string) string { return strings.ReplaceAll(box, "KEY", key) }
-	site, err := lab.SiteOfProject(projectOf(t, "", "", with(dev(), own("dev")), with(prod(), own("prod"))))
-	require.NoError(t, err)
-	require.Equal(t, &lab.NAS{User: "em-infra", Pool: "tank"}, site.NAS)
-
-	_, err = lab.SiteOfProject(projectOf(t, "", "", with(dev(), own("dev")), with(prod(), strings.ReplaceAll(own("prod"), "pool: tank", "pool: fast"))))
-	require.EqualError(t, err, "two stacks have different storage.username or storage.pool, but the lab has one NAS: rehearse one of them without the others, with `em-infra up --stack STACK --lab`")
+	onInstalled := strings.Replace(prod()[0], "diskStorage: tank", "diskStorage: local-lvm", 1)
+	for name, test := range map[string]struct {
+		stacks lab.Stacks
+		want   map[string]storage.Type
+	}{
+		"of a host as installed": {
+			projectOf(t, strings.Replace(projectHosts, "  - {name: tank, type: zfspool, zfsPool: tank, content: [images]}\n", "", 1), "", [2]string{onInstalled, prod()[1]}),
+			map[string]storage.Type{"local-lvm": storage.LVMThin},
+		},
+		"of the first that needs it": {
+			projectOf(t, "", strings.Replace(projectSystems, "local-lvm", "tank", 1), [2]string{strings.ReplaceAll(prod()[0], "perHost: {vmhost: 9002}", ""), strings.ReplaceAll(prod()[1], ", host: vmhost", "")}),
+			map[string]storage.Type{"tank": storage.ZFSPool},
+		},
+		"of a shared one": {
+			projectOf(t, "", "", [2]string{strings.Replace(dev()[0], "isoStorage: local", "isoStorage: files", 1), dev()[1]},
+				[2]string{strings.Replace(prod()[0], "perHost: {vmhost: 9002}", "shared: true", 1), prod()[1]}),
+			map[string]storage.Type{"files": storage.NFS, "tank": storage.RBD},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			site, err := lab.SiteOfStacks(test.stacks)
+			require.NoError(t, err)
+			require.Len(t, site.Hosts, 2)
+			require.NoError(t, hardware.Validate(site.Hosts))
+			for _, host := range site.Hosts {
+				for _, one := range host.Storages {
+					if want, is := test.want[one.Name]; is {
+						require.Equal(t, want, one.Type, "%s on %s", one.Name, host.Name)
+					}
+				}
+			}
+		})
+	}
 }
 
-// TestALabOfSeveralNetworks: each cluster has its own, and a cluster that is added gets one when the lab is started again.
-func TestALabOfSeveralNetworks(t *testing.T) {
+// TestASiteHasOneNAS with the pools of all stacks; it has one account.
+func TestASiteHasOneNAS(t *testing.T) {
+	t.Parallel()
+	with := func(cluster [2]string, user, pool string) [2]string {
+		return [2]string{cluster[0] + "storage: {endpoint: \"https://nas.example\", username: " + user + ", pool: " + pool + ", datasets: [{name: k8s}]}\n", cluster[1]}
+	}
+	site, err := lab.SiteOfStacks(projectOf(t, "", "", with(dev(), "em-infra", "tank"), with(prod(), "em-infra", "fast")))
+	require.NoError(t, err)
+	require.Equal(t, &lab.NAS{User: "em-infra", Pools: []string{"fast", "tank"}}, site.NAS)
+
+	_, err = lab.SiteOfStacks(projectOf(t, "", "", with(dev(), "em-infra", "tank"), with(prod(), "other", "tank")))
+	require.EqualError(t, err, "two stacks have different storage.username, but a lab has one NAS with one account: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
+}
+
+// TestNetworksOfASharedLab: each cluster has its own, which it keeps; a cluster that is added gets one when the lab is started again, also one whose
+// addresses look alike.
+func TestNetworksOfASharedLab(t *testing.T) {
 	t.Parallel()
 	dir := labDir(t)
-	serve := func(p lab.Project) lab.Description {
-		site, err := lab.SiteOfProject(p)
+	serve := func(s lab.Stacks) lab.Description {
+		site, err := lab.SiteOfStacks(s)
 		require.NoError(t, err)
+		site.Shared = true
 		o := options(dir, parse(t, clusterYAML, nodesYAML))
 		o.Site = site
 		return served(t, o)
 	}
-	alone := serve(projectOf(t, "", "", dev()))
-	require.Empty(t, alone.FurtherNetworks)
-	for _, own := range []string{"192.168.217.0/24", "192.168.219.0/24"} {
-		network, err := alone.NetworkOf(netip.MustParsePrefix(own))
+	of := func(d lab.Description, own string) netip.Prefix {
+		network, err := d.NetworkOf(netip.MustParsePrefix(own))
 		require.NoError(t, err)
-		require.Equal(t, alone.Network, network, "a lab with one network has it for every cluster")
+		return network
 	}
+	without := serve(projectOf(t, projectHosts, ""))
+	require.Len(t, without.Networks(), 1, "a lab has some network")
 
-	both := serve(projectOf(t, "", "", dev(), prod()))
-	require.Equal(t, alone.Network, both.Network)
-	network, err := both.NetworkOf(netip.MustParsePrefix("192.168.219.0/24"))
-	require.NoError(t, err)
-	require.Equal(t, []netip.Prefix{network}, both.FurtherNetworks)
-	require.Equal(t, both.Network.Addr().As4()[1], network.Addr().As4()[1])
-	require.Equal(t, byte(219), network.Addr().As4()[2])
-	_, err = both.NetworkOf(netip.MustParsePrefix("192.168.220.0/24"))
-	require.EqualError(t, err, "the lab was started before the network 192.168.220.0/24 was in the inventory")
-}
+	first := serve(projectOf(t, projectHosts, "", dev()))
+	network := of(first, "192.168.217.0/24")
+	require.Equal(t, []netip.Prefix{network}, first.Networks())
+	require.Equal(t, byte(217), network.Addr().As4()[2])
+	_, err := first.NetworkOf(netip.MustParsePrefix("192.168.219.0/24"))
+	require.EqualError(t, err, "the lab was started before the network 192.168.219.0/24 was in the inventory")
 
-func TestNetworksThatLookAlikeAreRefused(t *testing.T) {
-	t.Parallel()
 	elsewhere := [2]string{strings.ReplaceAll(prod()[0], "192.168.219.", "10.0.217."), strings.ReplaceAll(prod()[1], "192.168.219.", "10.0.217.")}
-	site, err := lab.SiteOfProject(projectOf(t, "", "", dev(), elsewhere))
-	require.NoError(t, err)
-	o := options(labDir(t), parse(t, clusterYAML, nodesYAML))
-	o.Site = site
-	require.EqualError(t, lab.Serve(t.Context(), o), "the networks of two clusters would be the same in the lab, which changes the first two bytes of an address: rehearse one of their stacks without the others, with `em-infra up --stack STACK --lab`")
+	both := serve(projectOf(t, "", "", dev(), elsewhere))
+	require.Equal(t, network, of(both, "192.168.217.0/24"), "its machines have addresses there")
+	require.False(t, network.Overlaps(of(both, "10.0.217.0/24")))
+
+	moved := serve(projectOf(t, "", "", prod()))
+	require.Equal(t, byte(219), of(moved, "192.168.219.0/24").Addr().As4()[2])
+	require.Equal(t, network, of(moved, "192.168.217.0/24"), "a stack that has left may come back")
 }
 
 // served runs a lab until it listens, and returns its description.

@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// Project has the inventories of stacks that share a lab, or of the only one.
-type Project struct {
+// Stacks has the inventories of stacks that share a lab, or of the only one.
+type Stacks struct {
 	Hosts     []*hostinventory.Inventory
 	Systems   []*systems.Inventory
 	Platforms []*inventory.Inventory
@@ -21,27 +21,27 @@ type Project struct {
 	dirs []string
 }
 
-// LoadProject loads the inventories in the folders of stacks of any kinds.
-func LoadProject(dirs ...string) (Project, error) {
-	p := Project{dirs: dirs}
+// LoadStacks loads the inventories in the folders of stacks of any kinds.
+func LoadStacks(dirs ...string) (Stacks, error) {
+	s := Stacks{dirs: dirs}
 	for _, dir := range dirs {
 		kind, err := manifest.KindOf(dir)
 		if err != nil {
-			return p, err
+			return s, err
 		}
 		switch kind {
 		case manifest.Hosts:
-			err = added(&p.Hosts, dir, hostinventory.Load)
+			err = added(&s.Hosts, dir, hostinventory.Load)
 		case manifest.Systems:
-			err = added(&p.Systems, dir, systems.Load)
+			err = added(&s.Systems, dir, systems.Load)
 		default:
-			err = added(&p.Platforms, dir, inventory.Load)
+			err = added(&s.Platforms, dir, inventory.Load)
 		}
 		if err != nil {
-			return p, err
+			return s, err
 		}
 	}
-	return p, nil
+	return s, nil
 }
 
 func added[T any](to *[]T, dir string, load func(string) (T, error)) error {
@@ -51,36 +51,36 @@ func added[T any](to *[]T, dir string, load func(string) (T, error)) error {
 }
 
 var (
-	errNoStacks = errors.New("the project has no stack: make one with `em-infra init`")
-	errTwoNAS   = errors.New("two stacks have different storage.username or storage.pool, but the lab has one NAS: rehearse one of them without the others, with `em-infra up --stack STACK --lab`")
+	errNoHosts = errors.New("no stack names a host: name one in the inventory of a stack")
+	errTwoNAS  = errors.New("two stacks have different storage.username, but a lab has one NAS with one account: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
 )
 
-// SiteOfProject returns the one site that stacks share. Its hosts have what platforms and systems name, except for what a
+// SiteOfStacks returns the one site that stacks share. Its hosts have what platforms and systems name, except for what a
 // stack of hosts describes: that stack makes it, so without it hosts are as their installer leaves them.
-func SiteOfProject(p Project) (Site, error) {
-	hosts := p.hosts()
+func SiteOfStacks(s Stacks) (Site, error) {
+	hosts := s.hosts()
 	if len(hosts) == 0 {
-		return Site{}, errNoStacks
+		return Site{}, errNoHosts
 	}
-	site := Site{Hosts: hosts, Host: hosts[0].Name, Networks: p.networks(), standIns: p.standIns}
-	for _, inv := range p.Platforms {
+	site := Site{Hosts: hosts, Host: hosts[0].Name, Networks: s.networks(), standIns: s.standIns, inventories: s.dirs}
+	for _, inv := range s.Platforms {
 		nas, err := together(site.NAS, nasOf(inv))
 		if err != nil {
 			return Site{}, err
 		}
 		site.NAS, site.clusters = nas, append(site.clusters, inv.Dir)
 	}
-	if len(p.Platforms) > 0 {
-		site.Host = p.Platforms[0].Cluster.Proxmox.Host
-		site.describe, site.machines = p.describe, p.machines
+	if len(s.Platforms) > 0 {
+		site.Host = s.Platforms[0].Cluster.Proxmox.Host
+		site.describe, site.machines = s.describe, s.machines
 	}
 	return site, nil
 }
 
 // networks returns the clusters' networks, or that of the machines of a project without a cluster.
-func (p Project) networks() []netip.Prefix {
+func (s Stacks) networks() []netip.Prefix {
 	var networks []netip.Prefix
-	for _, inv := range p.Platforms {
+	for _, inv := range s.Platforms {
 		if network := inv.Cluster.Network.CIDR; !slices.Contains(networks, network) {
 			networks = append(networks, network)
 		}
@@ -92,8 +92,8 @@ func (p Project) networks() []netip.Prefix {
 }
 
 // standIns returns what stands in for a file on the internet that a stack of systems names.
-func (p Project) standIns(url string) (proxmox.StandIn, bool) {
-	for _, inv := range p.Systems {
+func (s Stacks) standIns(url string) (proxmox.StandIn, bool) {
+	for _, inv := range s.Systems {
 		if standIn, known := standInsOf(inv.File)(url); known {
 			return standIn, true
 		}
@@ -101,11 +101,11 @@ func (p Project) standIns(url string) (proxmox.StandIn, bool) {
 	return proxmox.StandIn{}, false
 }
 
-// machines returns the addresses of the clusters' nodes after the networks were moved.
-func (p Project) machines(move func(netip.Prefix) netip.Prefix) ([]netip.Addr, error) {
+// machines returns the addresses of the clusters' nodes in a network after it was moved.
+func (s Stacks) machines(network, to netip.Prefix) ([]netip.Addr, error) {
 	var all []netip.Addr
-	for _, inv := range p.Platforms {
-		addresses, err := SiteOf(inv).machines(move)
+	for _, inv := range s.Platforms {
+		addresses, err := SiteOf(inv).machines(network, to)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +115,8 @@ func (p Project) machines(move func(netip.Prefix) netip.Prefix) ([]netip.Addr, e
 }
 
 // describe describes the hosts by what the inventories contain now.
-func (p Project) describe() ([]proxmox.Host, error) {
-	now, err := LoadProject(p.dirs...)
+func (s Stacks) describe() ([]proxmox.Host, error) {
+	now, err := LoadStacks(s.dirs...)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,10 @@ func together(a, b *NAS) (*NAS, error) {
 		}
 		return a, nil
 	}
-	if a.User != b.User || a.Pool != b.Pool {
+	if a.User != b.User {
 		return nil, errTwoNAS
 	}
-	return &NAS{User: a.User, Pool: a.Pool, Addresses: distinct(slices.Concat(a.Addresses, b.Addresses))}, nil
+	return &NAS{
+		User: a.User, Pools: distinct(slices.Concat(a.Pools, b.Pools)), Addresses: distinct(slices.Concat(a.Addresses, b.Addresses)),
+	}, nil
 }
