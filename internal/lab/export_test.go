@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"net"
 	"net/netip"
 	"os"
 
@@ -18,7 +19,7 @@ func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
 func Hosts(inv *inventory.Inventory) []proxmox.Host { return hosts(inv) }
 
 // Edits returns the hosts function of edits, for the inventory of a cluster.
-func Edits(inv *inventory.Inventory) func() []proxmox.Host { return SiteOf(inv).described() }
+func Edits(inv *inventory.Inventory) func() []proxmox.Host { return DescribedBy(SiteOf(inv)) }
 
 // Write is write for tests.
 func (d Description) Write(dir string) error { return d.write(dir) }
@@ -40,3 +41,11 @@ var Installer = installer
 
 // BootsOtherSystem is bootsOtherSystem for tests.
 var BootsOtherSystem = bootsOtherSystem
+
+// Leases are those of the reservations in the inventories of clusters.
+func Leases(d Description, macs []net.HardwareAddr, clusters ...string) ([]netip.Prefix, error) {
+	return reservations{clusters: clusters, lab: d}.leases(macs)
+}
+
+// DescribedBy is described of a site, for tests.
+func DescribedBy(s Site) func() []proxmox.Host { return s.described() }

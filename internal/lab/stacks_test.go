@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
@@ -40,13 +42,7 @@ containers:
 func projectOf(t *testing.T, hosts, standalone string, clusters ...[2]string) lab.Stacks {
 	t.Helper()
 	var dirs []string
-	add := func(files map[string]string) {
-		dir := t.TempDir()
-		for name, text := range files {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-		}
-		dirs = append(dirs, dir)
-	}
+	add := func(files map[string]string) { dirs = append(dirs, written(t, files)) }
 	if hosts != "" {
 		add(map[string]string{"hosts.yaml": hosts})
 	}
@@ -209,6 +205,69 @@ func TestNetworksOfASharedLab(t *testing.T) {
 	moved := serve(projectOf(t, "", "", prod()))
 	require.Equal(t, byte(219), of(moved, "192.168.219.0/24").Addr().As4()[2])
 	require.Equal(t, network, of(moved, "192.168.217.0/24"), "a stack that has left may come back")
+}
+
+// TestReservationsOfTheOtherClusters are there while the inventory of one is written.
+func TestReservationsOfTheOtherClusters(t *testing.T) {
+	t.Parallel()
+	byDHCP := func(cluster [2]string) string {
+		return written(t, map[string]string{"cluster.yaml": strings.Replace(cluster[0], "bridge: vmbr0}", "bridge: vmbr0, addressing: dhcp}", 1), "nodes.yaml": cluster[1]})
+	}
+	first, second := byDHCP(dev()), byDHCP(prod())
+	d := described(t)
+	d.Clusters = []lab.ClusterNetwork{
+		{Own: netip.MustParsePrefix("192.168.217.0/24"), Lab: netip.MustParsePrefix("127.30.217.0/24")},
+		{Own: netip.MustParsePrefix("192.168.219.0/24"), Lab: netip.MustParsePrefix("127.31.219.0/24")},
+	}
+	inv, err := inventory.Load(second)
+	require.NoError(t, err)
+	macs := []net.HardwareAddr{inv.Nodes[0].MAC[:]}
+	leases, err := lab.Leases(d, macs, first, second)
+	require.NoError(t, err)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.31.219.11/24")}, leases)
+
+	require.NoError(t, os.WriteFile(filepath.Join(first, "nodes.yaml"), []byte("half: ["), 0o600))
+	leases, err = lab.Leases(d, macs, first, second)
+	require.ErrorContains(t, err, "reservations of the inventory: "+filepath.Join(first, "nodes.yaml"))
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.31.219.11/24")}, leases)
+}
+
+// TestAFileOfAnyStackIsFollowed: what a stack of hosts does not describe any more is there by itself.
+func TestAFileOfAnyStackIsFollowed(t *testing.T) {
+	t.Parallel()
+	hosts := written(t, map[string]string{"hosts.yaml": projectHosts})
+	cluster := written(t, map[string]string{"cluster.yaml": dev()[0], "nodes.yaml": dev()[1]})
+	stacks, err := lab.LoadStacks(hosts, cluster)
+	require.NoError(t, err)
+	site, err := lab.SiteOfStacks(stacks)
+	require.NoError(t, err)
+	described := lab.DescribedBy(site)
+	require.NotContains(t, contentsOf(described()[0]), "tank")
+	require.Nil(t, described(), "nothing was written since")
+	without := strings.Replace(projectHosts, "  - {name: tank, type: zfspool, zfsPool: tank, content: [images]}\n", "", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(hosts, "hosts.yaml"), []byte(without), 0o600))
+	require.Contains(t, contentsOf(described()[0]), "tank")
+}
+
+// TestHowAllRehearsalsBeginAnew: the states of stacks that share a lab lie beside its folder.
+func TestHowAllRehearsalsBeginAnew(t *testing.T) {
+	t.Parallel()
+	labs := filepath.Join(t.TempDir(), ".lab")
+	dir := filepath.Join(labs, "_vmhost-8006")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lab.json"), nil, 0o600))
+	_, err := lab.ReadDescription(dir)
+	require.EqualError(t, err, dir+"/lab.json is damaged: delete "+labs+" to begin all rehearsals anew")
+}
+
+// written returns a folder with these files.
+func written(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	return dir
 }
 
 // served runs a lab until it listens, and returns its description.
