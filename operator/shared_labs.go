@@ -21,7 +21,7 @@ func ShareLabs(ctx context.Context, folder string, lab Lab) error {
 	if err != nil {
 		return err
 	}
-	plan := sharing{lab: lab, inventories: map[string][]string{}}
+	plan := sharing{lab: lab, inventories: map[string][]string{}, nameOf: map[string]string{}, member: map[string]string{}}
 	for _, one := range found {
 		if err := plan.add(root, one.Stack); err != nil {
 			return err
@@ -29,6 +29,9 @@ func ShareLabs(ctx context.Context, folder string, lab Lab) error {
 	}
 	for _, name := range plan.names {
 		plan.refuse(lab.CheckShared(plan.inventories[name]))
+	}
+	for _, w := range plan.joining {
+		plan.refuseIfRunning(w)
 	}
 	if err := errors.Join(plan.refusals...); err != nil {
 		return refused(err)
@@ -69,8 +72,9 @@ func CheckRehearsed(folder string, lab Lab) error {
 // sharing is which stacks are to share which labs.
 type sharing struct {
 	lab      Lab
-	names    []string // of the labs, in the order of their stacks
-	nameOf   map[string]string
+	names    []string          // of the labs, in the order of their stacks
+	nameOf   map[string]string // of the lab that a stack joins
+	member   map[string]string // a stack that shares a lab already
 	joining  []*workspace.Workspace
 	refusals []error
 	// inventories are the folders of the stacks of each lab.
@@ -103,6 +107,7 @@ func (s *sharing) add(root, stack string) error {
 	s.inventories[name] = append(s.inventories[name], w.Inventory)
 	switch w.SharedLab() {
 	case name:
+		s.member[name] = stack
 		return nil
 	case "":
 		return s.join(w, name)
@@ -112,8 +117,7 @@ func (s *sharing) add(root, stack string) error {
 	}
 }
 
-// join plans that a stack shares a lab. One that has a lab keeps it, because its state is that of machines there; a lab that runs would lack what
-// the stack needs.
+// join plans that a stack shares a lab. One that has a lab keeps it, because its state is that of machines there.
 func (s *sharing) join(w *workspace.Workspace, name string) error {
 	_, found, err := s.lab.Find(siteOf(w))
 	if err != nil {
@@ -123,17 +127,19 @@ func (s *sharing) join(w *workspace.Workspace, name string) error {
 		s.refuse(fmt.Errorf("%[1]s has a lab of its own: take what is on it down with `em-infra destroy --stack %[1]s --lab`, stop it with `em-infra lab stop --stack %[1]s`, and delete %[2]s; or rehearse that stack alone", w.Stack, workspace.Nearby(w.Dir)))
 		return nil
 	}
-	shared := siteOf(w)
-	shared.Shared, shared.Dir = name, workspace.SharedLab(w.Root, name)
-	if _, err := s.lab.Running(shared); err == nil {
-		s.refuse(fmt.Errorf("the lab %s runs without what %s needs: stop it with `em-infra lab stop` of a stack that shares it, when no run works there, and run this again, which starts it", name, w.Stack))
-		return nil
-	}
-	if s.nameOf == nil {
-		s.nameOf = map[string]string{}
-	}
 	s.nameOf[w.Stack], s.joining = name, append(s.joining, w)
 	return nil
+}
+
+// refuseIfRunning refuses a stack that joins a lab which runs, because that lacks what the stack needs.
+func (s *sharing) refuseIfRunning(w *workspace.Workspace) {
+	name := s.nameOf[w.Stack]
+	shared := siteOf(w)
+	shared.Shared, shared.Dir = name, workspace.SharedLab(w.Root, name)
+	if _, err := s.lab.Running(shared); err != nil {
+		return
+	}
+	s.refuse(fmt.Errorf("the lab %s runs without what %s needs: when no run works there, stop it with `em-infra lab stop --stack %s`, and run this again, which starts it", name, w.Stack, s.member[name]))
 }
 
 // SharedLab returns the folder of a lab that stacks of the project share, and the folders of their inventories, by the names of the stacks. Stacks
