@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -27,6 +29,60 @@ func Run(t testing.TB, command *exec.Cmd, columns uint16) (written string, err e
 		require.NoError(t, err)
 	}
 	return screen.String(), command.Wait()
+}
+
+// Reply is typed when the terminal shows a text, once for each reply in their order.
+type Reply struct {
+	// Shown is the text that is waited for. Required.
+	Shown string
+	// Typed is the line that is typed then, without its end.
+	Typed string
+	// Hidden waits until the terminal does not show what is typed. Default: false.
+	Hidden bool
+}
+
+// Converse is Run with a person who types replies. A reply whose text was not shown is an error of the test.
+func Converse(t testing.TB, command *exec.Cmd, columns uint16, replies ...Reply) (written string, err error) {
+	t.Helper()
+	host, terminal := open(t, columns)
+	command.Stdin, command.Stdout, command.Stderr = terminal, terminal, terminal
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, command.Start())
+	require.NoError(t, terminal.Close())
+	var screen strings.Builder
+	read, chunk := 0, make([]byte, 4<<10)
+	for {
+		n, err := host.Read(chunk)
+		if errors.Is(err, unix.EIO) {
+			break
+		}
+		require.NoError(t, err)
+		screen.Write(chunk[:n])
+		if len(replies) == 0 {
+			continue
+		}
+		at := strings.Index(screen.String()[read:], replies[0].Shown)
+		if at < 0 {
+			continue
+		}
+		read = screen.Len()
+		for replies[0].Hidden && echoes(t, host) {
+			time.Sleep(time.Millisecond)
+		}
+		_, err = host.WriteString(replies[0].Typed + "\n")
+		require.NoError(t, err)
+		replies = replies[1:]
+	}
+	require.Empty(t, replies, "not asked:\n%s", &screen)
+	return screen.String(), command.Wait()
+}
+
+// echoes reports whether a terminal shows what is typed.
+func echoes(t testing.TB, host *os.File) bool {
+	t.Helper()
+	settings, err := unix.IoctlGetTermios(int(host.Fd()), unix.TCGETS)
+	require.NoError(t, err)
+	return settings.Lflag&unix.ECHO != 0
 }
 
 // open returns both ends of a new pseudo-terminal.
