@@ -25,8 +25,9 @@ type PoolArgs struct {
 	Name string
 	// API of Proxmox VE. Required. A change looks for the pool again.
 	API ProxmoxAPI
-	// Owner is the name of what the pool belongs to, with or without machines. Default: none, it is deleted with the last machine in it. A
-	// change touches no pool that exists with another owner, so nobody deletes that any more.
+	// Owner is the name of the hosts.yaml that the pool belongs to. Its pool is kept while it has no machines. Default: none, the pool is
+	// deleted with the last machine in it. A change does not reach a pool that has machines: it keeps the mark of its former owner, so it is
+	// not deleted with the stack any more.
 	Owner string
 }
 

@@ -13,17 +13,13 @@ import (
 // the stacks' files. An empty folder is the current one. It is refused, with nothing changed, if a stack has a lab of its own or that of another
 // endpoint, if a lab runs that a stack would have to join, or if no lab can be what all its stacks need.
 func ShareLabs(ctx context.Context, folder string, lab Lab) error {
-	found, err := StacksByLayer(folder)
-	if err != nil {
-		return err
-	}
-	root, err := projectRoot(folder)
+	all, err := rehearsals(folder)
 	if err != nil {
 		return err
 	}
 	plan := sharing{lab: lab, inventories: map[string][]string{}, nameOf: map[string]string{}, member: map[string]string{}}
-	for _, one := range found {
-		if err := plan.add(root, one.Stack); err != nil {
+	for _, w := range all {
+		if err := plan.add(w); err != nil {
 			return err
 		}
 	}
@@ -49,24 +45,37 @@ func ShareLabs(ctx context.Context, folder string, lab Lab) error {
 
 // CheckRehearsed refuses if no stack of the project that a folder belongs to has a lab.
 func CheckRehearsed(folder string, lab Lab) error {
-	found, err := StacksByLayer(folder)
+	all, err := rehearsals(folder)
 	if err != nil {
 		return err
 	}
-	root, err := projectRoot(folder)
-	if err != nil {
-		return err
-	}
-	for _, one := range found {
-		w, err := workspace.Rehearsal(root, one.Stack, "")
-		if err != nil {
-			return refused(err)
-		}
+	for _, w := range all {
 		if _, there, err := lab.Find(siteOf(w)); err != nil || there {
 			return err
 		}
 	}
 	return refused(errors.New("no stack of this project is rehearsed yet: bring the site up on a lab with `em-infra site up --lab`"))
+}
+
+// rehearsals returns the rehearsals of the stacks of a project, the lowest layer first.
+func rehearsals(folder string) ([]*workspace.Workspace, error) {
+	found, err := StacksByLayer(folder)
+	if err != nil {
+		return nil, err
+	}
+	root, err := projectRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	var all []*workspace.Workspace
+	for _, one := range found {
+		w, err := workspace.Rehearsal(root, one.Stack, "")
+		if err != nil {
+			return nil, refused(err)
+		}
+		all = append(all, w)
+	}
+	return all, nil
 }
 
 // sharing is which stacks are to share which labs.
@@ -88,11 +97,7 @@ func (s *sharing) refuse(err error) {
 }
 
 // add plans for a stack. The error is one of this machine; refusals are collected.
-func (s *sharing) add(root, stack string) error {
-	w, err := workspace.Rehearsal(root, stack, "")
-	if err != nil {
-		return refused(err)
-	}
+func (s *sharing) add(w *workspace.Workspace) error {
 	endpoint, err := w.RealEndpoint()
 	if err != nil {
 		return err
@@ -107,12 +112,12 @@ func (s *sharing) add(root, stack string) error {
 	s.inventories[name] = append(s.inventories[name], w.Inventory)
 	switch w.SharedLab() {
 	case name:
-		s.member[name] = stack
+		s.member[name] = w.Stack
 		return nil
 	case "":
 		return s.join(w, name)
 	default:
-		s.refuse(fmt.Errorf("%[1]s shares the lab %[2]s, but its endpoint is another one now: take what it has there down with `em-infra destroy --stack %[1]s --lab`, then delete %[3]s", stack, w.SharedLab(), workspace.Nearby(w.Dir)))
+		s.refuse(fmt.Errorf("%[1]s shares the lab %[2]s, but its endpoint is another one now: take what it has there down with `em-infra destroy --stack %[1]s --lab`, then delete %[3]s", w.Stack, w.SharedLab(), workspace.Nearby(w.Dir)))
 		return nil
 	}
 }

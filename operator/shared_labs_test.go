@@ -58,7 +58,7 @@ func TestStacksOfOneProxmoxVEShareALab(t *testing.T) {
 	root := projectOfHosts(t, "a@https://one:8006", "b@https://one:8006/api2/json", "c@https://two:8006")
 	require.EqualError(t, operator.CheckRehearsed(root, labs{}), "no stack of this project is rehearsed yet: bring the site up on a lab with `em-infra site up --lab`")
 	require.NoError(t, operator.ShareLabs(t.Context(), root, labs{}))
-	require.NoError(t, operator.ShareLabs(t.Context(), root, labs{run: []string{"/_one-8006"}}), "nobody joins the lab that runs")
+	require.NoError(t, operator.ShareLabs(t.Context(), root, labs{run: []string{"/_one-8006"}}), "the lab runs, but no further stack has to join it")
 	require.NoError(t, operator.CheckRehearsed(root, labs{exist: []string{"/_one-8006"}}))
 
 	require.NoError(t, os.RemoveAll(filepath.Join(root, ".lab", "a")))

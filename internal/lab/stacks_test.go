@@ -82,7 +82,7 @@ func TestASiteOfAProject(t *testing.T) {
 	require.Equal(t, "pve1", other.Name)
 	require.Equal(t, map[string][]string{"files": {storage.ISO}, "tank": {storage.Images}}, contentsOf(other))
 	require.Equal(t, []string{"vmbr0"}, bridgesOf(shared), "vmbr1 is for the stack of hosts to make")
-	require.True(t, shared.Bridges[0].VLANAware, "nobody else sets it")
+	require.True(t, shared.Bridges[0].VLANAware, "the stack of hosts does not describe vmbr0, so it is as the cluster needs it")
 	require.True(t, shared.Bridges[0].Address.IsValid(), "its API is reached there")
 	require.Equal(t, map[string][]string{
 		"local": {storage.ISO}, "local-lvm": {storage.Images, storage.RootDir}, "files": {storage.ISO},

@@ -12,8 +12,8 @@ import (
 // PoolOwnerVariable is the environment variable of `em-infra pool` with the name of the hosts.yaml that a pool belongs to.
 const PoolOwnerVariable = "EM_INFRA_POOL_OWNER"
 
-// poolMark is the comment of the pools that em-infra has created for machines, which may be those of several stacks. Pools with another comment
-// are somebody else's.
+// poolMark is the comment of the pools that em-infra has created for machines, which may be those of several stacks. em-infra
+// does not delete pools with another comment.
 const poolMark = "Made by em-infra, deleted with the last machine in it."
 
 // markOfPool returns the comment of a pool that was created for a stack, which keeps it without machines, or for machines.

@@ -23,7 +23,7 @@ const killedVariable = "EM_INFRA_TEST_KILLED_RUN"
 var pluginsOfARun = []string{"pulumi-resource-proxmoxve", "pulumi-resource-talos"}
 
 // TestE2EAKilledTestRunLeavesNothing kills a run of these tests, as a time limit does, after one of its tests has killed em-infra, its engine
-// and their guard: the lab, its control plane and the plugins that nobody watches any more end.
+// and the guard of the plugins. The lab, its control plane, and the plugins without an engine must end.
 func TestE2EAKilledTestRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, killedStack)

@@ -1,7 +1,6 @@
 package ptytest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -19,16 +18,7 @@ import (
 // size. It returns the output, and the error of the command.
 func Run(t testing.TB, command *exec.Cmd, columns uint16) (written string, err error) {
 	t.Helper()
-	host, terminal := open(t, columns)
-	command.Stdin, command.Stdout, command.Stderr = terminal, terminal, terminal
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	require.NoError(t, command.Start())
-	require.NoError(t, terminal.Close())
-	var screen bytes.Buffer
-	if _, err := screen.ReadFrom(host); !errors.Is(err, unix.EIO) { // Linux returns EIO when no process has the terminal open
-		require.NoError(t, err)
-	}
-	return screen.String(), command.Wait()
+	return Converse(t, command, columns)
 }
 
 // Reply is typed when the terminal shows a text, once for each reply in their order.
@@ -50,31 +40,39 @@ func Converse(t testing.TB, command *exec.Cmd, columns uint16, replies ...Reply)
 	require.NoError(t, command.Start())
 	require.NoError(t, terminal.Close())
 	var screen strings.Builder
-	read, chunk := 0, make([]byte, 4<<10)
+	answered, chunk := 0, make([]byte, 4<<10) // answered is the length of the part of the screen that was replied to
 	for {
 		n, err := host.Read(chunk)
-		if errors.Is(err, unix.EIO) {
+		if errors.Is(err, unix.EIO) { // Linux returns it when no process has the terminal open
 			break
 		}
 		require.NoError(t, err)
 		screen.Write(chunk[:n])
-		if len(replies) == 0 {
-			continue
+		for len(replies) > 0 {
+			at := strings.Index(screen.String()[answered:], replies[0].Shown)
+			if at < 0 {
+				break
+			}
+			answered += at + len(replies[0].Shown)
+			replies[0].typeOn(t, host)
+			replies = replies[1:]
 		}
-		at := strings.Index(screen.String()[read:], replies[0].Shown)
-		if at < 0 {
-			continue
-		}
-		read = screen.Len()
-		for replies[0].Hidden && echoes(t, host) {
-			time.Sleep(time.Millisecond)
-		}
-		_, err = host.WriteString(replies[0].Typed + "\n")
-		require.NoError(t, err)
-		replies = replies[1:]
 	}
 	require.Empty(t, replies, "not asked:\n%s", &screen)
 	return screen.String(), command.Wait()
+}
+
+// hidingLimit is far above the time between a question and the read of its hidden answer.
+const hidingLimit = time.Minute
+
+// typeOn types the reply on a terminal.
+func (r Reply) typeOn(t testing.TB, host *os.File) {
+	t.Helper()
+	for asked := time.Now(); r.Hidden && echoes(t, host); time.Sleep(time.Millisecond) {
+		require.Less(t, time.Since(asked), hidingLimit, "the answer to %q would be shown", r.Shown)
+	}
+	_, err := host.WriteString(r.Typed + "\n")
+	require.NoError(t, err)
 }
 
 // echoes reports whether a terminal shows what is typed.

@@ -15,7 +15,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestSystems: what each one is, where, what is wrong with it, and what to do. A guest of another name or type is somebody else's.
+// TestSystems checks the table of the systems, what is wrong with each, and what to do about it. A guest with another name or of another type is not
+// the system.
 func TestSystems(t *testing.T) {
 	t.Parallel()
 	wanted := []status.System{
