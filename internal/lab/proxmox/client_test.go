@@ -9,14 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// otherClient returns an independent client of a lab.
+func otherClient(l *lab) *client.Client {
+	id, secret, _ := strings.Cut(l.token, "=")
+
+	return client.NewClient(l.base+"/api2/json", client.WithHTTPClient(l.http), client.WithAPIToken(id, secret))
+}
+
 // TestOtherPeoplesClient uses an independent client.
 func TestOtherPeoplesClient(t *testing.T) {
 	t.Parallel()
 
 	l := newLab(t, nil)
 	ctx := t.Context()
-	id, secret, _ := strings.Cut(l.token, "=")
-	c := client.NewClient(l.base+"/api2/json", client.WithHTTPClient(l.http), client.WithAPIToken(id, secret))
+	c := otherClient(l)
 
 	// do waits for a task and expects it to succeed.
 	do := func(task *client.Task, err error) {

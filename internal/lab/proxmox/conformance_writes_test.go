@@ -20,6 +20,7 @@ var writes = []write{
 	{"PUT", "/cluster/options", "/cluster/options", "keyboard=de"},
 	{"PUT", "/nodes/{node}/time", "/nodes/vmhost/time", "timezone=Europe/Berlin"},
 	{"PUT", "/nodes/{node}/dns", "/nodes/vmhost/dns", "search=home.example dns1=192.168.20.5"},
+	{"POST", "/nodes/{node}/hosts", "/nodes/vmhost/hosts", "data=127.0.0.1"},
 
 	{"POST", "/nodes/{node}/network", "/nodes/vmhost/network", "iface=vmbr1 type=bridge"},
 	{"PUT", "/nodes/{node}/network/{iface}", "/nodes/vmhost/network/vmbr1", "type=bridge mtu=9000"},

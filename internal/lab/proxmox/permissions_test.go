@@ -81,6 +81,10 @@ func TestEachPrivilegeIsNeeded(t *testing.T) {
 		{"Sys.Audit", http.MethodGet, "/nodes/vmhost/status", "", " (/nodes/vmhost, Sys.Audit)"},
 		{"Sys.Modify", http.MethodPost, "/nodes/vmhost/network", "iface=vmbr1 type=bridge", " (/nodes/vmhost, Sys.Modify)"},
 		{"Sys.Modify", http.MethodPut, vm + "/config", "startup=order=1", " (/, Sys.Modify)"},
+		{"Sys.Audit", http.MethodGet, "/nodes/vmhost/time", "", " (/nodes/vmhost, Sys.Audit)"},
+		{"Sys.Modify", http.MethodPut, "/nodes/vmhost/time", "timezone=UTC", " (/nodes/vmhost, Sys.Modify)"},
+		{"Sys.Audit", http.MethodGet, "/nodes/vmhost/hosts", "", " (/, Sys.Audit)"},
+		{"Sys.Modify", http.MethodPost, "/nodes/vmhost/hosts", "data=127.0.0.1", " (/nodes/vmhost, Sys.Modify)"},
 	}
 
 	labs := map[string]*lab{}

@@ -1,7 +1,7 @@
-// Package nodes serves the API methods about the nodes themselves: version, state, clock and devices (pve-manager
+// Package nodes serves the API methods about the nodes themselves: version, state, clock, settings and devices (pve-manager
 // API2/Nodes.pm).
 //
-// Its lock guards the time zones and the boot time. VMs and permissions are queried without it.
+// Its lock guards the files of the hosts and the boot time. VMs and permissions are queried without it.
 package nodes
 
 import (
@@ -35,6 +35,7 @@ type Service struct {
 	mu        sync.Mutex
 	timezones map[string]string
 	resolvers map[string]resolver // of hosts whose resolver was changed
+	hosts     map[string]string   // the hosts files that were changed
 	// booted is the boot time of the hosts, shown the certificate of the first one.
 	booted time.Time
 	shown  []byte
@@ -42,7 +43,10 @@ type Service struct {
 
 // New returns the nodes of a cluster that boots now.
 func New(env *host.Environment, permissions Permissions, vms VMs) *Service {
-	return &Service{env: env, permissions: permissions, vms: vms, timezones: map[string]string{}, resolvers: map[string]resolver{}, booted: env.Now()}
+	return &Service{
+		env: env, permissions: permissions, vms: vms, timezones: map[string]string{}, resolvers: map[string]resolver{},
+		hosts: map[string]string{}, booted: env.Now(),
+	}
 }
 
 // Boot sets the boot time of the hosts to now.
@@ -65,18 +69,19 @@ func (s *Service) uptime() int64 {
 type kept struct {
 	Timezones map[string]string   `json:"timezones"`
 	Resolvers map[string]resolver `json:"resolvers,omitempty"`
+	Hosts     map[string]string   `json:"hostsFiles,omitempty"`
 }
 
 // Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
-	return kept{Timezones: s.timezones, Resolvers: s.resolvers}, s.mu.Unlock
+	return kept{Timezones: s.timezones, Resolvers: s.resolvers, Hosts: s.hosts}, s.mu.Unlock
 }
 
 // Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
-	restored := kept{Timezones: map[string]string{}, Resolvers: map[string]resolver{}}
+	restored := kept{Timezones: map[string]string{}, Resolvers: map[string]resolver{}, Hosts: map[string]string{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
 		return err
 	}
@@ -84,7 +89,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.timezones, s.resolvers = restored.Timezones, restored.Resolvers
+	s.timezones, s.resolvers, s.hosts = restored.Timezones, restored.Resolvers, restored.Hosts
 
 	return nil
 }
@@ -171,40 +176,7 @@ func (s *Service) listNodes(c *api.Call) (any, error) {
 // nodeIndex handles GET /nodes/{node}. It returns the paths below.
 func (s *Service) nodeIndex(*api.Call) (any, error) {
 	return api.Folders("name", "qemu", "storage", "network", "tasks", "hardware", "status", "time", "version",
-		"query-url-metadata"), nil
-}
-
-// hostTime is the clock of a host.
-type hostTime struct {
-	Time      int64  `json:"time"`
-	LocalTime int64  `json:"localtime"`
-	Timezone  string `json:"timezone"`
-}
-
-// getTime handles GET /nodes/{node}/time.
-func (s *Service) getTime(c *api.Call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	now := s.env.Now().Unix()
-
-	zone := s.timezones[c.Node]
-	if zone == "" {
-		zone = "UTC"
-	}
-
-	return hostTime{Time: now, LocalTime: now, Timezone: zone}, nil
-}
-
-// setTime handles PUT /nodes/{node}/time. The lab's hosts store the zone, but their clock is in UTC.
-func (s *Service) setTime(c *api.Call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.timezones[c.Node] = c.Params.Get("timezone")
-	s.env.Changed()
-
-	return nil, nil
+		"query-url-metadata", "dns", "hosts"), nil
 }
 
 // Methods returns the API methods of the service.
@@ -219,6 +191,8 @@ func (s *Service) Methods() []api.Method {
 		api.Put("/nodes/{node}/time", s.setTime),
 		api.Get("/nodes/{node}/dns", s.getDNS),
 		api.Put("/nodes/{node}/dns", s.setDNS),
+		api.Get("/nodes/{node}/hosts", s.getHostsFile),
+		api.Post("/nodes/{node}/hosts", s.setHostsFile),
 		api.Get("/nodes/{node}/hardware/pci", s.listPCI),
 		api.Get("/nodes/{node}/hardware/usb", s.listUSB),
 	}

@@ -27,6 +27,12 @@ var files embed.FS
 //go:embed lxc-8.4.json lxc-9.1.json
 var containers embed.FS
 
+// The descriptions at hand lack what configures hosts; theirs is evaluated from pve-manager's own registrations, at 8.4.1 and at
+// 9.1.1 (PVE/API2/Nodes.pm, APT.pm, Backup.pm, Cluster/MetricServer.pm; PVE/Status/*.pm; pve-guest-common PVE/VZDump/Common.pm).
+//
+//go:embed settings-8.4.json settings-9.1.json
+var settings embed.FS
+
 // The descriptions at hand have no snapshots; theirs is the same in both releases (qemu-server API2/Qemu.pm).
 //
 //go:embed snapshots.json
@@ -91,9 +97,14 @@ func load(release Release) (*Schema, error) {
 		return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
 	}
 
+	configuring, err := settings.ReadFile("settings-" + string(release) + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
+	}
+
 	var methods []*Method
 
-	for _, description := range [][]byte{raw, lxc, snapshots} {
+	for _, description := range [][]byte{raw, lxc, configuring, snapshots} {
 		var some []*Method
 		if err := json.Unmarshal(description, &some); err != nil {
 			return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
