@@ -21,6 +21,8 @@ var writes = []write{
 	{"PUT", "/nodes/{node}/time", "/nodes/vmhost/time", "timezone=Europe/Berlin"},
 	{"PUT", "/nodes/{node}/dns", "/nodes/vmhost/dns", "search=home.example dns1=192.168.20.5"},
 	{"POST", "/nodes/{node}/hosts", "/nodes/vmhost/hosts", "data=127.0.0.1"},
+	{"PUT", "/nodes/{node}/apt/repositories", "/nodes/vmhost/apt/repositories", "handle=no-subscription"},
+	{"POST", "/nodes/{node}/apt/repositories", "/nodes/vmhost/apt/repositories", "path=REPOSITORIES index=0 enabled=0"},
 
 	{"POST", "/nodes/{node}/network", "/nodes/vmhost/network", "iface=vmbr1 type=bridge"},
 	{"PUT", "/nodes/{node}/network/{iface}", "/nodes/vmhost/network/vmbr1", "type=bridge mtu=9000"},
@@ -126,7 +128,7 @@ func TestAnswersToWritesAreAsDeclared(t *testing.T) {
 			made := slices.Clone(heldElsewhere)
 
 			for _, w := range writes {
-				params := values(strings.Replace(w.params, "IMAGE", image, 1))
+				params := values(strings.NewReplacer("IMAGE", image, "REPOSITORIES", enterpriseFile(release)).Replace(w.params))
 				r := l.do(w.verb, strings.Replace(w.path, "/UPID", "/"+url.PathEscape(upid), 1), params)
 				require.Equal(t, "200 OK", r.Status, "%s %s: %s", w.verb, w.path, r.Raw)
 

@@ -85,6 +85,9 @@ func TestEachPrivilegeIsNeeded(t *testing.T) {
 		{"Sys.Modify", http.MethodPut, "/nodes/vmhost/time", "timezone=UTC", " (/nodes/vmhost, Sys.Modify)"},
 		{"Sys.Audit", http.MethodGet, "/nodes/vmhost/hosts", "", " (/, Sys.Audit)"},
 		{"Sys.Modify", http.MethodPost, "/nodes/vmhost/hosts", "data=127.0.0.1", " (/nodes/vmhost, Sys.Modify)"},
+		{"Sys.Audit", http.MethodGet, repositories, "", " (/nodes/vmhost, Sys.Audit)"},
+		{"Sys.Modify", http.MethodPut, repositories, "handle=test", " (/nodes/vmhost, Sys.Modify)"},
+		{"Sys.Modify", http.MethodPost, repositories, "path=/etc/apt/sources.list index=0", " (/nodes/vmhost, Sys.Modify)"},
 	}
 
 	labs := map[string]*lab{}

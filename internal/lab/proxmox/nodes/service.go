@@ -36,6 +36,8 @@ type Service struct {
 	timezones map[string]string
 	resolvers map[string]resolver // of hosts whose resolver was changed
 	hosts     map[string]string   // the hosts files that were changed
+	// repositories are the sources of packages of the hosts that were asked for them.
+	repositories map[string][]repositoryFile
 	// booted is the boot time of the hosts, shown the certificate of the first one.
 	booted time.Time
 	shown  []byte
@@ -45,7 +47,7 @@ type Service struct {
 func New(env *host.Environment, permissions Permissions, vms VMs) *Service {
 	return &Service{
 		env: env, permissions: permissions, vms: vms, timezones: map[string]string{}, resolvers: map[string]resolver{},
-		hosts: map[string]string{}, booted: env.Now(),
+		hosts: map[string]string{}, repositories: map[string][]repositoryFile{}, booted: env.Now(),
 	}
 }
 
@@ -70,18 +72,23 @@ type kept struct {
 	Timezones map[string]string   `json:"timezones"`
 	Resolvers map[string]resolver `json:"resolvers,omitempty"`
 	Hosts     map[string]string   `json:"hostsFiles,omitempty"`
+
+	Repositories map[string][]repositoryFile `json:"repositories,omitempty"`
 }
 
 // Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
-	return kept{Timezones: s.timezones, Resolvers: s.resolvers, Hosts: s.hosts}, s.mu.Unlock
+	return kept{Timezones: s.timezones, Resolvers: s.resolvers, Hosts: s.hosts, Repositories: s.repositories}, s.mu.Unlock
 }
 
 // Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
-	restored := kept{Timezones: map[string]string{}, Resolvers: map[string]resolver{}, Hosts: map[string]string{}}
+	restored := kept{
+		Timezones: map[string]string{}, Resolvers: map[string]resolver{}, Hosts: map[string]string{},
+		Repositories: map[string][]repositoryFile{},
+	}
 	if err := json.Unmarshal(state, &restored); err != nil {
 		return err
 	}
@@ -90,6 +97,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	defer s.mu.Unlock()
 
 	s.timezones, s.resolvers, s.hosts = restored.Timezones, restored.Resolvers, restored.Hosts
+	s.repositories = restored.Repositories
 
 	return nil
 }
@@ -193,6 +201,9 @@ func (s *Service) Methods() []api.Method {
 		api.Put("/nodes/{node}/dns", s.setDNS),
 		api.Get("/nodes/{node}/hosts", s.getHostsFile),
 		api.Post("/nodes/{node}/hosts", s.setHostsFile),
+		api.Get("/nodes/{node}/apt/repositories", s.listRepositories),
+		api.Put("/nodes/{node}/apt/repositories", s.addRepository),
+		api.Post("/nodes/{node}/apt/repositories", s.changeRepository),
 		api.Get("/nodes/{node}/hardware/pci", s.listPCI),
 		api.Get("/nodes/{node}/hardware/usb", s.listUSB),
 	}
