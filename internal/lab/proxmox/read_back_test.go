@@ -46,11 +46,12 @@ func TestClusterOptionsAreObjects(t *testing.T) {
 
 	l.ok(http.MethodGet, "/cluster/options", nil, &options)
 	require.Equal(t, map[string]any{
-		"crs":             map[string]any{"ha": "static", "ha-rebalance-on-start": "1"},
+		"crs":             map[string]any{"ha": "static", "ha-rebalance-on-start": 1.0},
 		"migration":       map[string]any{"type": "insecure", "network": "10.0.0.0/24"},
 		"registered-tags": []any{"a", "b"},
 		"user-tag-access": map[string]any{"user-allow": "list", "user-allow-list": []any{"c", "d"}},
 		"bwlimit":         "clone=1024", "keyboard": "de", "mac_prefix": "BC:24:11", "description": "",
+		"allowed-tags": []any{"a", "b", "c", "d"},
 	}, options)
 }
 

@@ -181,7 +181,13 @@ func (s *Service) nextID(c *api.Call) (any, error) {
 		return c.Params.Get("vmid"), nil
 	}
 
-	const lower, upper = 100, 1000 * 1000
+	s.mu.Lock()
+	lower, upper, err := s.idRange(s.options)
+	s.mu.Unlock()
+
+	if err != nil {
+		return nil, err
+	}
 
 	for vmid := lower; vmid < upper; vmid++ {
 		if _, taken := s.env.Guests.Find(vmid); !taken {

@@ -28,7 +28,9 @@ var files embed.FS
 var containers embed.FS
 
 // The descriptions at hand lack what configures hosts; theirs is evaluated from pve-manager's own registrations, at 8.4.1 and at
-// 9.1.1 (PVE/API2/Nodes.pm, APT.pm, Backup.pm, Cluster/MetricServer.pm; PVE/Status/*.pm; pve-guest-common PVE/VZDump/Common.pm).
+// 9.1.1 (PVE/API2/Nodes.pm, APT.pm, Backup.pm, Cluster/MetricServer.pm; PVE/Status/*.pm; pve-guest-common PVE/VZDump/Common.pm). The
+// options of the cluster are read by every user (PVE/API2/Cluster.pm, get_options); the descriptions at hand name only what makes all of
+// them visible.
 //
 //go:embed settings-8.4.json settings-9.1.json
 var settings embed.FS
