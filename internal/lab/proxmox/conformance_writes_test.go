@@ -18,6 +18,9 @@ type write struct{ verb, template, path, params string }
 // writes change objects of every kind, each after the ones before it.
 var writes = []write{
 	{"PUT", "/cluster/options", "/cluster/options", "keyboard=de"},
+	{"POST", "/cluster/metrics/server/{id}", "/cluster/metrics/server/graph", "type=graphite server=graphite.lan port=2003"},
+	{"PUT", "/cluster/metrics/server/{id}", "/cluster/metrics/server/graph", "server=10.0.0.9 port=2003"},
+	{"DELETE", "/cluster/metrics/server/{id}", "/cluster/metrics/server/graph", ""},
 	{"PUT", "/nodes/{node}/time", "/nodes/vmhost/time", "timezone=Europe/Berlin"},
 	{"PUT", "/nodes/{node}/dns", "/nodes/vmhost/dns", "search=home.example dns1=192.168.20.5"},
 	{"POST", "/nodes/{node}/hosts", "/nodes/vmhost/hosts", "data=127.0.0.1"},

@@ -1,7 +1,7 @@
 // Package cluster serves the API methods about the cluster as a whole: resources, pools, options and status (pve-manager
-// API2/Cluster.pm and API2/Pool.pm). Its own state are the options; everything else comes from other parts.
+// API2/Cluster.pm and API2/Pool.pm). Its own state are the options and the metric servers; everything else comes from other parts.
 //
-// Its lock guards the options, and is held during permission checks. Other parts are called without it.
+// Its lock guards its state, and is held during permission checks. Other parts are called without it.
 package cluster
 
 import (
@@ -70,28 +70,30 @@ type Service struct {
 
 	mu      sync.Mutex
 	options map[string]string
+	metrics map[string]metricServer
 }
 
 // New returns a cluster with the default options of an installation.
 func New(env *host.Environment, parts Parts) *Service {
-	return &Service{env: env, parts: parts, options: map[string]string{"keyboard": "en-us"}}
+	return &Service{env: env, parts: parts, options: map[string]string{"keyboard": "en-us"}, metrics: map[string]metricServer{}}
 }
 
 // kept is the persistent state.
 type kept struct {
-	Options map[string]string `json:"options"`
+	Options map[string]string       `json:"options"`
+	Metrics map[string]metricServer `json:"metricServers,omitempty"`
 }
 
 // Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
-	return kept{Options: s.options}, s.mu.Unlock
+	return kept{Options: s.options, Metrics: s.metrics}, s.mu.Unlock
 }
 
 // Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
-	restored := kept{Options: map[string]string{}}
+	restored := kept{Options: map[string]string{}, Metrics: map[string]metricServer{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.options = maps.Clone(restored.Options)
+	s.options, s.metrics = maps.Clone(restored.Options), maps.Clone(restored.Metrics)
 
 	return nil
 }
@@ -112,5 +114,5 @@ func (s *Service) Methods() []api.Method {
 		api.Get("/cluster/status", s.clusterStatus),
 		api.Get("/cluster/options", s.clusterOptions),
 		api.Put("/cluster/options", s.setClusterOptions),
-	}, s.poolMethods())
+	}, s.poolMethods(), s.metricMethods())
 }

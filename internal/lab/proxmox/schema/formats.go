@@ -63,7 +63,9 @@ var simpleFormats = map[string]simpleFormat{
 	// pve-ha-manager Tools.pm, pve-guest-common, pve-common.
 	"pve-ha-resource-or-vm-id": {regexp.MustCompile(`^(?:[a-z]+:\S+|\d+)$`), "value does not look like a valid ha resource id"},
 	"pve-task-status-type":     {regexp.MustCompile(`^(?i:ok|error|warning|unknown)$`), "invalid status '%s'"},
-	"mac-prefix":               {regexp.MustCompile(`^(?i:[a-f0-9][02468ace](?::[a-f0-9]{2}){0,2}:?)$`), "value is not a valid unicast MAC address prefix"},
+	// pve-manager Status/Graphite.pm.
+	"graphite-path": {regexp.MustCompile(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$`), "value does not look like a valid graphite path"},
+	"mac-prefix":    {regexp.MustCompile(`^(?i:[a-f0-9][02468ace](?::[a-f0-9]{2}){0,2}:?)$`), "value is not a valid unicast MAC address prefix"},
 }
 
 // CheckFormat verifies a value against a named format, including the "-list" and "-opt" forms of every format. An unknown
