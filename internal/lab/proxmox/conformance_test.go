@@ -105,6 +105,7 @@ func populated(t *testing.T, release schema.Release) (*lab, string) {
 	l.ok(http.MethodPost, "/cluster/mapping/usb", values("id=gpu description=x map=id=10de:2204,node=vmhost"), nil)
 	l.ok(http.MethodPost, "/cluster/ha/resources", values("sid=101 comment=x max_restart=0 max_relocate=0"), nil)
 	l.ok(http.MethodPost, "/cluster/metrics/server/gpu", values("type=influxdb server=10.0.0.9 port=8089 disable=1"), nil)
+	l.ok(http.MethodPost, "/cluster/backup", values("id=gpu schedule=daily storage=local all=1"), nil)
 	l.ok(http.MethodPost, "/access/groups", values("groupid=ops"), nil)
 	l.ok(http.MethodPost, "/access/users", values("userid=ci@pve groups=ops"), nil)
 	l.ok(http.MethodPost, "/access/users/ci@pve/token/deploy", nil, nil)

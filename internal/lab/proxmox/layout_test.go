@@ -19,7 +19,7 @@ const packages = "github.com/em-infra/em-infra/internal/lab/proxmox"
 
 // beneath are the packages without a host's state, or with state that every service may share.
 var beneath = []string{
-	"access", "flock", "hardware", "host", "journal", "qemu/machine", "qemu/settings", "schema", "storage", "task", "vmconfig",
+	"access", "calendar", "flock", "hardware", "host", "journal", "qemu/machine", "qemu/settings", "schema", "storage", "task", "vmconfig",
 	"vmlist",
 }
 

@@ -71,8 +71,20 @@ func (s *Service) shownOption(key, text string) (any, error) {
 		return text, nil
 	}
 
-	fields := s.fieldsOf(key)
+	object, err := shownProperties(s.fieldsOf(key), text)
+	if err != nil {
+		return nil, err
+	}
 
+	if tags, ok := object["user-allow-list"].(string); ok {
+		object["user-allow-list"] = strings.Split(tags, ";")
+	}
+
+	return object, nil
+}
+
+// shownProperties returns a property string as an object: flags are numbers, everything else is text.
+func shownProperties(fields map[string]*schema.Property, text string) (map[string]any, error) {
 	values, err := schema.ParseProperties(fields, text)
 	if err != nil {
 		return nil, err
@@ -85,10 +97,6 @@ func (s *Service) shownOption(key, text string) (any, error) {
 		if fields[name].Type == schema.Boolean {
 			object[name] = api.Flag(value == "1")
 		}
-	}
-
-	if tags, ok := values["user-allow-list"]; ok {
-		object["user-allow-list"] = strings.Split(tags, ";")
 	}
 
 	return object, nil

@@ -1,5 +1,5 @@
 // Package cluster serves the API methods about the cluster as a whole: resources, pools, options and status (pve-manager
-// API2/Cluster.pm and API2/Pool.pm). Its own state are the options and the metric servers; everything else comes from other parts.
+// API2/Cluster.pm and API2/Pool.pm). Its own state are the options, the metric servers and the backup jobs; everything else comes from other parts.
 //
 // Its lock guards its state, and is held during permission checks. Other parts are called without it.
 package cluster
@@ -44,9 +44,11 @@ type Containers interface{ Statuses() []lxc.Status }
 // HA returns the HA manager's state of a VM.
 type HA interface{ State(vmid int) string }
 
-// Nodes returns what a caller may see of a node.
+// Nodes returns what a caller may see of a node, and its time zone.
 type Nodes interface {
 	Entry(identity string, host hardware.Host) nodes.Entry
+	// Timezone returns the name of a node's time zone.
+	Timezone(node string) string
 }
 
 // Storages are the storages of all nodes.
@@ -71,6 +73,7 @@ type Service struct {
 	mu      sync.Mutex
 	options map[string]string
 	metrics map[string]metricServer
+	jobs    []backupJob
 }
 
 // New returns a cluster with the default options of an installation.
@@ -82,13 +85,14 @@ func New(env *host.Environment, parts Parts) *Service {
 type kept struct {
 	Options map[string]string       `json:"options"`
 	Metrics map[string]metricServer `json:"metricServers,omitempty"`
+	Jobs    []backupJob             `json:"backupJobs,omitempty"`
 }
 
 // Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
-	return kept{Options: s.options, Metrics: s.metrics}, s.mu.Unlock
+	return kept{Options: s.options, Metrics: s.metrics, Jobs: s.jobs}, s.mu.Unlock
 }
 
 // Restore loads the persistent state.
@@ -101,7 +105,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.options, s.metrics = maps.Clone(restored.Options), maps.Clone(restored.Metrics)
+	s.options, s.metrics, s.jobs = maps.Clone(restored.Options), maps.Clone(restored.Metrics), restored.Jobs
 
 	return nil
 }
@@ -114,5 +118,5 @@ func (s *Service) Methods() []api.Method {
 		api.Get("/cluster/status", s.clusterStatus),
 		api.Get("/cluster/options", s.clusterOptions),
 		api.Put("/cluster/options", s.setClusterOptions),
-	}, s.poolMethods(), s.metricMethods())
+	}, s.poolMethods(), s.metricMethods(), s.backupMethods())
 }

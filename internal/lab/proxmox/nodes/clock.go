@@ -44,6 +44,14 @@ func (s *Service) zoneOf(node string) string {
 	return installedZone
 }
 
+// Timezone returns the name of a node's time zone.
+func (s *Service) Timezone(node string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.zoneOf(node)
+}
+
 // getTime handles GET /nodes/{node}/time (API2/Nodes.pm, time).
 func (s *Service) getTime(c *api.Call) (any, error) {
 	s.mu.Lock()

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/calendar"
 )
 
 // simpleFormat is a named format with a pattern. Patterns and texts are those of pve-common JSONSchema.pm unless another file
@@ -63,9 +65,11 @@ var simpleFormats = map[string]simpleFormat{
 	// pve-ha-manager Tools.pm, pve-guest-common, pve-common.
 	"pve-ha-resource-or-vm-id": {regexp.MustCompile(`^(?:[a-z]+:\S+|\d+)$`), "value does not look like a valid ha resource id"},
 	"pve-task-status-type":     {regexp.MustCompile(`^(?i:ok|error|warning|unknown)$`), "invalid status '%s'"},
-	// pve-manager Status/Graphite.pm.
-	"graphite-path": {regexp.MustCompile(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$`), "value does not look like a valid graphite path"},
-	"mac-prefix":    {regexp.MustCompile(`^(?i:[a-f0-9][02468ace](?::[a-f0-9]{2}){0,2}:?)$`), "value is not a valid unicast MAC address prefix"},
+	// pve-manager API2/Backup.pm, Status/Graphite.pm; pve-common JSONSchema.pm and Tools.pm (EMAIL_RE, EMAIL_USER_RE).
+	"pve-day-of-week":   {regexp.MustCompile(`^(?:mon|tue|wed|thu|fri|sat|sun)$`), "invalid day '%s'"},
+	"email-or-username": {regexp.MustCompile(`^[\w+\-~]+(?:\.[\w+\-~]+)*(?:@[a-zA-Z0-9\-]+(?:\.[a-zA-Z0-9\-]+)*)?$`), "value does not look like a valid email address or user name"},
+	"graphite-path":     {regexp.MustCompile(`^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$`), "value does not look like a valid graphite path"},
+	"mac-prefix":        {regexp.MustCompile(`^(?i:[a-f0-9][02468ace](?::[a-f0-9]{2}){0,2}:?)$`), "value is not a valid unicast MAC address prefix"},
 }
 
 // CheckFormat verifies a value against a named format, including the "-list" and "-opt" forms of every format. An unknown
@@ -98,7 +102,11 @@ func CheckFormat(name, value string) error {
 	}
 
 	if fields, ok := propertyFormats[name]; ok {
-		_, err := ParseProperties(fields, value)
+		values, err := ParseProperties(fields, value)
+		if validate := validators[name]; err == nil && validate != nil {
+			err = validate(values)
+		}
+
 		return err
 	}
 
@@ -112,9 +120,11 @@ func (p formatProblem) Error() string { return string(p) }
 // checkAddress handles the formats of IP addresses, and those that accept any string.
 func checkAddress(name, value string) error {
 	switch name {
-	case "string", "prune-backups", "pve-storage-options", "storage-pair", "pve-dir-override",
+	case "string", "pve-storage-options", "storage-pair", "pve-dir-override",
 		"pve-ha-group-node":
 		return nil
+	case "pve-calendar-event":
+		return checkEvent(value)
 	case "ipv4":
 		return addressProblem(value, "IPv4 address", func(a netip.Addr) bool { return a.Is4() })
 	case "ipv6":
@@ -144,6 +154,19 @@ func checkAddress(name, value string) error {
 	default:
 		return fmt.Errorf("undefined format '%s'", name)
 	}
+}
+
+// checkEvent handles the schedule of a job (pve-common CalendarEvent.pm).
+func checkEvent(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return formatProblem(fmt.Sprintf("invalid calendar event '%s' - unable to parse calendar event - event is empty", text))
+	}
+
+	if _, err := calendar.Parse(strings.TrimSpace(text)); err != nil {
+		return formatProblem(fmt.Sprintf("invalid calendar event '%s' - %s", text, err))
+	}
+
+	return nil
 }
 
 func addressProblem(value, what string, fits func(netip.Addr) bool) error {

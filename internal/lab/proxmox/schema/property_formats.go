@@ -1,9 +1,28 @@
 package schema
 
+import "strings"
+
 // propertyFormats are named property strings that the API description does not define. Fields and patterns are those of
 // qemu-server: QemuServer.pm (boot, cicustom, ipconfig, smbios1, watchdog), QemuServer/CPUConfig.pm, QemuServer/PCI.pm,
-// QemuServer/RNG.pm.
+// QemuServer/RNG.pm; those of backups are of pve-storage Storage/Plugin.pm and pve-guest-common VZDump/Common.pm.
 var propertyFormats = map[string]map[string]*Property{
+	"prune-backups": {
+		"keep-all":     optional(Boolean, ""),
+		"keep-last":    count(0),
+		"keep-hourly":  count(0),
+		"keep-daily":   count(0),
+		"keep-weekly":  count(0),
+		"keep-monthly": count(0),
+		"keep-yearly":  count(0),
+	},
+	"backup-fleecing": {
+		"enabled": {Type: Boolean, Optional: true, DefaultKey: true},
+		"storage": named("pve-storage-id"),
+	},
+	"backup-performance": {
+		"max-workers":     {Type: Integer, Optional: true, Minimum: new(Number(1)), Maximum: new(Number(256))},
+		"pbs-entries-max": count(1),
+	},
 	"pve-qm-boot": {
 		"legacy": optional(String, `[acdn]{1,4}`),
 		"order":  named("pve-qm-bootdev-list"),
@@ -88,6 +107,32 @@ const (
 
 func named(format string) *Property {
 	return &Property{Type: String, Optional: true, Format: Format{Name: format}}
+}
+
+// count returns a number with a lower limit.
+func count(least Number) *Property {
+	return &Property{Type: Integer, Optional: true, Minimum: &least}
+}
+
+// validators refuse combinations of the fields of a format (pve-storage Storage/Plugin.pm, validate_prune_backups; pve-guest-common
+// VZDump/Common.pm, verify_backup_fleecing).
+var validators = map[string]func(Properties) error{
+	"prune-backups": func(values Properties) error {
+		for name, value := range values {
+			if name != "keep-all" && values["keep-all"] == "1" && strings.Trim(value, "+0") != "" {
+				return formatProblem("keep-all cannot be set together with other options.")
+			}
+		}
+
+		return nil
+	},
+	"backup-fleecing": func(values Properties) error {
+		if values["enabled"] == "1" && values["storage"] == "" {
+			return formatProblem("'storage' parameter is required when 'enabled' is set")
+		}
+
+		return nil
+	},
 }
 
 func optional(t Type, pattern string) *Property {
