@@ -174,6 +174,9 @@ func TestBackupJobsOfOlderReleases(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"id": "b1", "type": "vzdump", "schedule": "1:00", "all": 1.0, "enabled": 1.0, "prune-backups": map[string]any{"keep-last": "3"},
 	}, l.job("b1"))
+
+	r := l.do(http.MethodPost, backupJobs, values("schedule=daily all=1 maxfiles=3 prune-backups=keep-last=2"))
+	require.Equal(t, "400 Parameter verification failed.\nprune-backups: option conflicts with option 'maxfiles'\n", r.Message)
 }
 
 // TestOtherPeoplesClientSetsBackupJobs defines a job with an independent client.

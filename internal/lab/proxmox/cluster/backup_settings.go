@@ -11,14 +11,16 @@ import (
 func (s *Service) settingsOf(params schema.Params) (settings map[string]string, paths []string, err error) {
 	settings = map[string]string{}
 
+	if params.Has("maxfiles") && params.Has("prune-backups") {
+		return nil, nil, schema.BadParam("prune-backups", "option conflicts with option 'maxfiles'")
+	}
+
 	for _, name := range params.Names() {
 		switch {
 		case name == "exclude-path":
 			paths = slices.Clone(params.All(name))
 		case name == "maxfiles": // of 8.4 (pve-manager VZDump.pm, parse_prune_backups_maxfiles)
-			if !params.Has("prune-backups") {
-				settings["prune-backups"] = "keep-last=" + params.Get(name)
-			}
+			settings["prune-backups"] = "keep-last=" + params.Get(name)
 		case slices.Contains(propertyOptions, name):
 			fields := s.backupParameters()[name].Fields()
 

@@ -184,7 +184,7 @@ func (s *Service) listNodes(c *api.Call) (any, error) {
 // nodeIndex handles GET /nodes/{node}. It returns the paths below.
 func (s *Service) nodeIndex(*api.Call) (any, error) {
 	return api.Folders("name", "qemu", "storage", "network", "tasks", "hardware", "status", "time", "version",
-		"query-url-metadata", "dns", "hosts"), nil
+		"query-url-metadata", "dns", "hosts", "apt"), nil
 }
 
 // Methods returns the API methods of the service.
