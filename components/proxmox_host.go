@@ -1,7 +1,6 @@
 package components
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -9,7 +8,7 @@ import (
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/hardware/mapping"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-	"github.com/em-infra/em-infra/internal/pve/limits"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
 
 // ProxmoxHost is the configuration of the hosts of one Proxmox VE: what is there before anything runs on them.
@@ -30,6 +29,12 @@ type ProxmoxHost struct {
 	USBMappings []*mapping.Usb
 	// Access makes the access control; nil without one.
 	Access pulumi.Resource
+	// Settings set what hosts always have, in the order of the arguments.
+	Settings []pulumi.Resource
+	// Options sets options of the cluster; nil without any.
+	Options pulumi.Resource
+	// Definitions are the metric servers, then the backup jobs, in the order of the arguments.
+	Definitions []pulumi.Resource
 	// Tokens are the tokens USER@REALM!NAME=SECRET by USER@REALM!NAME. They are secrets.
 	Tokens map[string]pulumi.StringOutput
 }
@@ -48,6 +53,14 @@ type ProxmoxHostArgs struct {
 	Networks []HostNetwork
 	// DNS are the resolvers of hosts, one for each host at most. Default: none. A change is applied in place.
 	DNS []HostDNS
+	// Settings are the time zone, names and package repositories of hosts, one for each host at most. Default: none. A change is applied in place.
+	Settings []HostSettings
+	// Options are options of the whole cluster. Default: none. A change is applied in place; one that is left out, and a destroy, leave it.
+	Options []HostOption
+	// MetricServers get the statistics of all hosts. Default: none. A change defines and removes servers, but never one that was there before.
+	MetricServers []HostMetricServer
+	// BackupJobs make backups of machines. Default: none. A change defines and removes jobs, but never one that was there before.
+	BackupJobs []HostBackupJob
 	// Storages are made unless they exist, once the networks are there. Default: none. A change defines and removes storages, but never one
 	// that was there before, nor one that machines use.
 	Storages []HostStorage
@@ -71,7 +84,7 @@ func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opt
 	if err := ctx.RegisterComponentResourceV2(typeProxmoxHost, name, args.summary(), h, opts...); err != nil {
 		return nil, err
 	}
-	for _, register := range []func(*pulumi.Context, string, *ProxmoxHostArgs) error{h.addPools, h.addNetworks, h.addDNS, h.addStorages, h.addMappings, h.addAccess, h.addTokens} {
+	for _, register := range []func(*pulumi.Context, string, *ProxmoxHostArgs) error{h.addPools, h.addNetworks, h.addDNS, h.addSettings, h.addStorages, h.addMappings, h.addAccess, h.addTokens, h.addDefinitions} {
 		if err := register(ctx, name, args); err != nil {
 			return nil, err
 		}
@@ -109,6 +122,46 @@ func (h *ProxmoxHost) addDNS(ctx *pulumi.Context, name string, args *ProxmoxHost
 			return err
 		}
 		h.DNS = append(h.DNS, set)
+	}
+	return nil
+}
+
+// addSettings adds the settings of hosts and the options of the cluster.
+func (h *ProxmoxHost) addSettings(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) (err error) {
+	for _, settings := range args.Settings {
+		set, err := newHostSettings(ctx, HostSettingsName(name, settings.Host), settings, args.API, pulumi.Parent(h))
+		if err != nil {
+			return err
+		}
+		h.Settings = append(h.Settings, set)
+	}
+	if len(args.Options) > 0 {
+		h.Options, err = newHostOptions(ctx, HostOptionsName(name), args.Options, args.API, pulumi.Parent(h))
+	}
+	return err
+}
+
+// addDefinitions adds metric servers after the networks, by which the hosts reach them, and backup jobs after pools and storages.
+func (h *ProxmoxHost) addDefinitions(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
+	add := func(wanted hostspec.Definition, secret pulumi.StringInput, after []pulumi.Resource) error {
+		made, err := newHostDefinition(ctx, HostDefinitionName(name, wanted), wanted, secret, args.API,
+			pulumi.Parent(h), pulumi.DependsOn(after), pulumi.DeleteBeforeReplace(true))
+		h.Definitions = append(h.Definitions, made)
+		return err
+	}
+	for _, server := range args.MetricServers {
+		if err := add(server.Spec(), server.Token, h.Networks); err != nil {
+			return err
+		}
+	}
+	after := slices.Clone(h.Storages)
+	for _, pool := range h.Pools {
+		after = append(after, pool.Resource)
+	}
+	for _, job := range args.BackupJobs {
+		if err := add(job.Spec(), nil, after); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -172,50 +225,4 @@ func (h *ProxmoxHost) addTokens(ctx *pulumi.Context, name string, args *ProxmoxH
 // summary is what a preview shows of the component.
 func (args ProxmoxHostArgs) summary() pulumi.Map {
 	return pulumi.Map{"hosts": pulumi.ToStringArray(args.Hosts)}
-}
-
-func (args *ProxmoxHostArgs) validate() error {
-	if args == nil {
-		return errors.New("args: give ProxmoxHostArgs")
-	}
-	problems := []error{args.API.validate(), require(len(args.Hosts) > 0, "Hosts", "name one host at least")}
-	for i, host := range args.Hosts {
-		problems = append(problems, requireName(limits.Host, host, fmt.Sprintf("Hosts[%d]", i)))
-	}
-	for i, network := range args.Networks {
-		at := fmt.Sprintf("Networks[%d]", i)
-		same := func(other HostNetwork) bool { return other.Host == network.Host }
-		problems = append(problems, network.validate(at),
-			require(slices.Contains(args.Hosts, network.Host), at+".Host", network.Host+" is not among Hosts"),
-			require(slices.IndexFunc(args.Networks, same) == i, at+".Host", network.Host+" has a network already"))
-	}
-	for i, dns := range args.DNS {
-		at := fmt.Sprintf("DNS[%d]", i)
-		same := func(other HostDNS) bool { return other.Host == dns.Host }
-		problems = append(problems, dns.validate(at),
-			require(slices.Contains(args.Hosts, dns.Host), at+".Host", dns.Host+" is not among Hosts"),
-			require(slices.IndexFunc(args.DNS, same) == i, at+".Host", dns.Host+" has a resolver already"))
-	}
-	for i, storage := range args.Storages {
-		at := fmt.Sprintf("Storages[%d]", i)
-		same := func(other HostStorage) bool { return other.Name == storage.Name }
-		problems = append(problems, storage.validate(at), require(slices.IndexFunc(args.Storages, same) == i, at+".Name", storage.Name+" is given twice"))
-	}
-	for i, wanted := range args.Mappings {
-		at := fmt.Sprintf("Mappings[%d]", i)
-		same := func(other HostMapping) bool { return other.Name == wanted.Name }
-		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.Mappings, same) == i, at+".Name", wanted.Name+" is given twice"))
-	}
-	for i, wanted := range args.USBMappings {
-		at := fmt.Sprintf("USBMappings[%d]", i)
-		same := func(other HostUSBMapping) bool { return other.Name == wanted.Name }
-		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.USBMappings, same) == i, at+".Name", wanted.Name+" is given twice"))
-	}
-	problems = append(problems, args.Access.validate("Access"))
-	for i, token := range args.Tokens {
-		at := fmt.Sprintf("Tokens[%d]", i)
-		same := func(other HostToken) bool { return other.ID() == token.ID() }
-		problems = append(problems, token.validate(at), require(slices.IndexFunc(args.Tokens, same) == i, at+".Name", token.ID()+" is given twice"))
-	}
-	return errors.Join(problems...)
 }

@@ -107,6 +107,75 @@ func TestInputsOfAResolverAreGolden(t *testing.T) {
 	golden.Equal(t, "testdata/inputs/host-dns.json", inputs)
 }
 
+// TestInputsOfSettingsAreGolden: the token of a metric server is a secret, and a backup job comes after its pool and its storage.
+func TestInputsOfSettingsAreGolden(t *testing.T) {
+	t.Parallel()
+	server := components.HostMetricServer{
+		Name: "graphs", Type: "influxdb", Settings: []components.HostOption{{Name: "server", Value: "192.168.20.7"}, {Name: "port", Value: "8086"}},
+		Token: pulumi.String("made-up token"),
+	}
+	job := components.HostBackupJob{Name: "nightly", Settings: []components.HostOption{
+		{Name: "schedule", Value: "02:30"}, {Name: "storage", Value: "nas"}, {Name: "pool", Value: "web"}, {Name: "vmid"},
+	}}
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost"}, Pools: []string{"web"},
+			Storages: []components.HostStorage{{Name: "nas", Type: "dir", Path: "/srv", Content: []string{"backup"}}},
+			Settings: []components.HostSettings{{
+				Host: "vmhost", TimeZone: "Europe/Berlin", Names: []components.HostNames{{Address: netip.MustParseAddr("192.168.20.5"), Names: []string{"nas"}}},
+				Repositories: []components.HostRepository{{Handle: "no-subscription", Enabled: true}, {Handle: "enterprise"}},
+			}},
+			Options:       []components.HostOption{{Name: "keyboard", Value: "de"}},
+			MetricServers: []components.HostMetricServer{server}, BackupJobs: []components.HostBackupJob{job},
+		}, providers)
+		return err
+	})
+	require.NoError(t, err)
+	for name, file := range map[string]string{
+		components.HostSettingsName("site", "vmhost"): "host-settings", components.HostOptionsName("site"): "host-options",
+		components.HostDefinitionName("site", server.Spec()): "host-metric-server", components.HostDefinitionName("site", job.Spec()): "host-backup-job",
+	} {
+		inputs, err := recorder.Inputs(r.Named(t, tokenCommand, name))
+		require.NoError(t, err)
+		require.NotContains(t, inputs, "made-up", "tokens are secrets")
+		golden.Equal(t, "testdata/inputs/"+file+".json", inputs)
+	}
+	require.Len(t, r.Named(t, tokenCommand, components.HostDefinitionName("site", job.Spec())).RegisterRPC.GetDependencies(), 2)
+}
+
+func TestSettingsAreRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost"},
+			Settings: []components.HostSettings{
+				{Host: "other", Names: []components.HostNames{{Address: netip.MustParseAddr("::1")}}},
+				{Host: "vmhost", Repositories: []components.HostRepository{{}, {Handle: "test"}, {Handle: "test"}}}, {Host: "vmhost"},
+			},
+			Options:       []components.HostOption{{Name: "keyboard", Value: "de"}, {Name: "keyboard"}, {Name: "Key board", Value: "de"}},
+			MetricServers: []components.HostMetricServer{{Type: "prometheus"}},
+			BackupJobs:    []components.HostBackupJob{{Name: "1st"}, {Name: "1st", Settings: []components.HostOption{{Name: "all", Value: "1"}}}},
+		}, providers)
+		return err
+	}), `hosts "site": Options[1].Name: "keyboard" is given twice: remove one of the two
+Options[1].Value: give it, or leave the option out
+Options[2].Name: "Key board" is not an option's name: a-z, with - and _ between words: correct it
+Settings[0].Names[0].Address: it is no address without a zone, other than loopback: correct it
+Settings[0].Names[0].Names: give one name at least
+Settings[0].Host: other is not among Hosts
+Settings[1].Repositories[0].Handle: name the repository
+Settings[1].Repositories[2].Handle: test is given twice
+Settings[2]: it sets nothing: leave it out
+Settings[2].Host: vmhost has settings already
+MetricServers[0].Name: name the server
+MetricServers[0].Type: choose graphite, influxdb or opentelemetry
+MetricServers[0].Settings: give server and port at least
+BackupJobs[0].Name: "1st" is not valid in Proxmox VE (an ID: a letter, then letters, digits, - and _, two characters at least): choose another name
+BackupJobs[0].Settings: give schedule, storage and the machines at least
+BackupJobs[1].Name: "1st" is not valid in Proxmox VE (an ID: a letter, then letters, digits, - and _, two characters at least): choose another name
+BackupJobs[1].Name: 1st is given twice`)
+}
+
 func TestHostsAreRefusedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	hosts := func(args *components.ProxmoxHostArgs) error {

@@ -13,7 +13,6 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/pve/hostspec"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -28,7 +27,7 @@ var _ layer = hostsLayer{}
 // examine implements [layer].
 func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Report, error) {
 	commands := commandsByName(facts.deployment)
-	access := pve.AccessRun{Connection: facts.host, Wanted: stacks.HostAccess(h.Inventory), Made: accessMadeBy(commands[stacks.HostAccessName(h.Inventory)])}
+	access := pve.AccessRun{Connection: facts.host, Wanted: stacks.HostAccess(h.Inventory), Made: madeByCommandBefore(commands[stacks.HostAccessName(h.Inventory)])}
 	var tokens []pve.HostTokenRun
 	wanted, names := stacks.HostTokens(h.Inventory)
 	for i, token := range wanted {
@@ -36,7 +35,8 @@ func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Re
 	}
 	return preflight.Hosts(ctx, preflight.HostsSubject{
 		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory),
-		Access: access, Tokens: tokens, Allowed: facts.interfaces, Host: facts.host,
+		Access: access, Tokens: tokens, Allowed: facts.interfaces, Host: facts.host, Settings: h.settingsRuns(facts.host, commands),
+		Options: h.optionsRun(facts.host), Definitions: h.definitionRuns(facts.host, commands),
 	})
 }
 
@@ -50,15 +50,6 @@ func commandsByName(deployment apitype.DeploymentV3) map[string]*apitype.Resourc
 		commands[command.URN.Name()] = command
 	}
 	return commands
-}
-
-// accessMadeBy returns what the Command of the access control has made; nothing without a Command.
-func accessMadeBy(command *apitype.ResourceV3) []string {
-	made, err := hostspec.ParseMade(printedBy(command))
-	if err != nil {
-		return nil // the Command itself reports it, before it calls the host
-	}
-	return made
 }
 
 // printedBy returns what a Command has printed, with its secrets; nothing without a Command.
@@ -103,6 +94,9 @@ func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deploym
 			name: stacks.HostAccessName(h.Inventory), subject: "access", property: "roles, groups, users, permissions",
 			differences: pve.AccessRun{Connection: host, Wanted: wanted}.Differences,
 		})
+	}
+	for _, made := range h.settingsByCommands(host) {
+		ask(made)
 	}
 	commands := commandsByName(deployment)
 	wanted, names := stacks.HostTokens(h.Inventory)

@@ -33,7 +33,7 @@ func hostsProgram(ctx *pulumi.Context, settings settings, options Options) error
 	}
 	shared := pulumi.Composite(providers, pulumi.Protect(inv.File.Protect))
 	args := proxmoxHostArgs(inv, settings)
-	if err := addPasswords(ctx, inv, args.Storages, options); err != nil {
+	if err := addSecrets(ctx, inv, args, options); err != nil {
 		return err
 	}
 	configured, err := components.NewProxmoxHost(ctx, inv.File.Name, args, shared)
@@ -58,7 +58,7 @@ func HostNetworks(inv *hosts.Inventory) []hostspec.Network {
 	return wanted
 }
 
-// proxmoxHostArgs returns the arguments of the component for the inventory, without passwords.
+// proxmoxHostArgs returns the arguments of the component for the inventory, without secrets.
 func proxmoxHostArgs(inv *hosts.Inventory, s settings) *components.ProxmoxHostArgs {
 	args := &components.ProxmoxHostArgs{API: s.api(), Hosts: inv.Hosts()}
 	for _, pool := range inv.File.Pools {
@@ -66,12 +66,16 @@ func proxmoxHostArgs(inv *hosts.Inventory, s settings) *components.ProxmoxHostAr
 	}
 	args.Storages, args.Mappings, args.Access = hostStorages(inv), hostMappings(inv), hostAccess(inv.File.Access)
 	args.Tokens, args.USBMappings = hostTokens(inv), hostUSBMappings(inv)
+	args.Options, args.MetricServers, args.BackupJobs = hostOptions(inv.File.Options), hostMetricServers(inv), hostBackupJobs(inv)
 	for _, host := range inv.File.Hosts {
 		if interfaces := hostInterfaces(host.Network); len(interfaces) > 0 {
 			args.Networks = append(args.Networks, components.HostNetwork{Host: host.Name, Interfaces: interfaces})
 		}
 		if dns := host.DNS; dns != nil {
 			args.DNS = append(args.DNS, components.HostDNS{Host: host.Name, SearchDomain: dns.SearchDomain, Servers: dns.Servers})
+		}
+		if settings := hostSettings(host); !settings.Spec().IsEmpty() {
+			args.Settings = append(args.Settings, settings)
 		}
 	}
 	return args

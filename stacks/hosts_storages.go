@@ -1,20 +1,10 @@
 package stacks
 
 import (
-	"sync"
-
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
-	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
-
-// storagePassword is the secret of the user of a storage's server.
-func storagePassword(storage string) key {
-	return key{"storagePassword." + storage, "storages." + storage + ".password"}
-}
 
 // HostStorageName returns the logical name of the resource that defines a storage, for code that reads a state.
 func HostStorageName(inv *hosts.Inventory, storage string) string {
@@ -45,26 +35,4 @@ func hostStorages(inv *hosts.Inventory) []components.HostStorage {
 		storages = append(storages, one)
 	}
 	return storages
-}
-
-// addPasswords sets the passwords of the storages whose servers ask for one. The error is a [*manifest.Problems] with all that are missing.
-func addPasswords(ctx *pulumi.Context, inv *hosts.Inventory, storages []components.HostStorage, options Options) error {
-	read := options.secretsReader()
-	file := sync.OnceValues(func() (map[string]string, error) { return read(ctx.Context(), inv.Dir) })
-	var problems manifest.Problems
-	for i, storage := range inv.File.Storages {
-		if !storage.NeedsPassword() {
-			continue
-		}
-		wanted := storagePassword(storage.Name)
-		value, err := wanted.find(ctx, file)
-		switch {
-		case err != nil:
-			return err
-		case value == nil:
-			problems = append(problems, inv.StorageProblem(i, wanted.missing(placeOf(ctx))))
-		}
-		storages[i].Password = value
-	}
-	return problems.OrNil()
 }

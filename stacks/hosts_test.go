@@ -30,6 +30,19 @@ func TestAStackOfHosts(t *testing.T) {
 	require.JSONEq(t, `{"name": "nas", "type": "nfs", "server": "10.30.0.5", "export": "/mnt/tank/proxmox", "content": ["images", "iso", "backup"]}`,
 		storage["EM_INFRA_HOST_STORAGE"].StringValue())
 	require.NotContains(t, storage, resource.PropertyKey("EM_INFRA_HOST_STORAGE_PASSWORD"))
+	environment := func(name, variable string) string {
+		return r.Named(t, "command:local:Command", name).Inputs["environment"].ObjectValue()[resource.PropertyKey(variable)].StringValue()
+	}
+	require.JSONEq(t, `{"node": "vmhost", "timeZone": "Europe/Berlin", "names": [{"address": "10.30.0.5", "names": ["nas.home.example", "nas"]}],
+		"repositories": [{"handle": "no-subscription", "enabled": true}, {"handle": "enterprise", "enabled": false}]}`,
+		environment("site-settings-vmhost", "EM_INFRA_HOST_SETTINGS"))
+	require.JSONEq(t, `[{"name": "keyboard", "value": "de"}]`, environment("site-options", "EM_INFRA_HOST_OPTIONS"))
+	require.JSONEq(t, `{"kind": "backup job", "id": "nightly", "settings": [
+		{"name": "schedule", "value": "02:30"}, {"name": "storage", "value": "nas"}, {"name": "mode", "value": "snapshot"},
+		{"name": "compress", "value": "zstd"}, {"name": "enabled", "value": "1"}, {"name": "pool", "value": "k3s-dev"}, {"name": "vmid", "value": ""},
+		{"name": "exclude", "value": ""}, {"name": "node", "value": ""}, {"name": "comment", "value": ""},
+		{"name": "prune-backups", "value": "keep-last=3,keep-weekly=4"}
+	]}`, environment("site-backup-nightly", "EM_INFRA_HOST_DEFINITION"))
 	for key := range r.Resources {
 		require.NotContains(t, key, "talos")
 	}
@@ -64,6 +77,31 @@ func TestAPasswordOfAStorage(t *testing.T) {
 	r, err = runWith(t, options, reachable(nil))
 	require.NoError(t, err)
 	require.Equal(t, "of the file", password(r).SecretValue().Element.StringValue())
+}
+
+// TestEverySettingOfHostsIsMapped: the inventory with all of them, by their names in Proxmox VE.
+func TestEverySettingOfHostsIsMapped(t *testing.T) {
+	t.Parallel()
+	inv, err := hosts.Load(filepath.Join("..", "internal", "inventory", "hosts", "testdata", "valid-settings"))
+	require.NoError(t, err)
+	options, _ := stacks.HostOptions(inv)
+	require.Equal(t, []string{
+		"keyboard: de", "console: xtermjs", "email_from: pve@home.example", "http_proxy: http://proxy.home.example:3128", "mac_prefix: BC:24:11",
+		"max_workers: 2", "migration: type=secure,network=10.30.0.0/24", "ha: shutdown_policy=migrate", "next-id: lower=1000,upper=1000000",
+		"bwlimit: clone=102400,default=0",
+	}, options.Words())
+	definitions, names := stacks.HostDefinitions(inv)
+	require.Equal(t, []string{"site-metrics-graphs", "site-metrics-old", "site-metrics-otel", "site-backup-nightly", "site-backup-weekly"}, names)
+	require.Equal(t, []string{
+		"type: influxdb", "server: metrics.home.example", "port: 8086", "disable: 0", "influxdbproto: https", "organization: home", "bucket: proxmox",
+		"verify-certificate: 1",
+	}, definitions[0].Words())
+	require.Equal(t, []string{"type: graphite", "server: 192.168.20.7", "port: 2003", "disable: 1", "proto: udp", "path: proxmox"}, definitions[1].Words())
+	require.Equal(t, []string{"type: opentelemetry", "server: 192.168.20.8", "port: 4318", "disable: 0", "otel-protocol: http", "otel-verify-ssl: 1"}, definitions[2].Words())
+	require.Equal(t, []string{
+		"schedule: sat 03:00", "storage: nas", "mode: stop", "compress: 0", "enabled: 0", "exclude: 900", "node: vmhost2", "all: 1",
+	}, definitions[4].Words())
+	require.Equal(t, []string{"metricServers.graphs.token"}, stacks.HostSecretPaths(inv), "the others take none")
 }
 
 func TestAProtectedStackOfHostsIsProtectedAsAWhole(t *testing.T) {

@@ -33,13 +33,11 @@ func SecretPaths(cluster inventory.Cluster) []string {
 	return paths
 }
 
-// HostSecretPaths is SecretPaths for the storages of hosts.
+// HostSecretPaths is SecretPaths for a stack of hosts.
 func HostSecretPaths(inv *hosts.Inventory) []string {
 	var paths []string
-	for _, storage := range inv.File.Storages {
-		if storage.NeedsPassword() {
-			paths = append(paths, storagePassword(storage.Name).path)
-		}
+	for _, needed := range hostSecrets(inv) {
+		paths = append(paths, needed.path)
 	}
 	return paths
 }

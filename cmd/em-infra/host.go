@@ -28,7 +28,8 @@ func newHostCommand() *cobra.Command {
 		newHostNetworkOperation("release", "Delete the interfaces of a host that the stack has created, with one reload", pve.NetworkRun.Release),
 	)
 	refuseUnknown(network)
-	command.AddCommand(network, newHostStorageCommand(), newHostAccessCommand(), newHostTokenCommand())
+	command.AddCommand(network, newHostStorageCommand(), newHostAccessCommand(), newHostTokenCommand(),
+		newHostSettingsCommand(), newHostOptionsCommand(), newHostDefinitionCommand())
 	return whileCallerReads(command)
 }
 

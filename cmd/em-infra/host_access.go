@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -58,8 +57,6 @@ func hostAccessRun() (run pve.AccessRun, err error) {
 	if run.Wanted, err = wantedOf(hostAccessVariable, "access control", hostspec.ParseAccess); err != nil {
 		return run, err
 	}
-	if run.Made, err = hostspec.ParseMade(os.Getenv(formerOutput)); err != nil {
-		return run, fmt.Errorf("%s: %w: run up again with the version of em-infra that wrote it", formerOutput, err)
-	}
-	return run, nil
+	run.Made, err = madeBefore()
+	return run, err
 }

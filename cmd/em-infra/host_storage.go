@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +27,7 @@ func newHostStorageCommand() *cobra.Command {
 	return storage
 }
 
-func newHostStorageOperation(name, short string, operate func(pve.StorageRun, context.Context) (pve.StorageOutcome, error)) *cobra.Command {
+func newHostStorageOperation(name, short string, operate func(pve.StorageRun, context.Context) (pve.Outcome, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,
 		Short: short,
@@ -60,6 +59,6 @@ func hostStorageRun() (run pve.StorageRun, err error) {
 		return run, err
 	}
 	run.Password = os.Getenv(pve.StoragePasswordVariable)
-	run.Made = strings.HasSuffix(strings.TrimSpace(os.Getenv(formerOutput)), ": "+string(pve.StorageMade))
+	run.Made = wasMade()
 	return run, nil
 }

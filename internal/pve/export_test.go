@@ -13,3 +13,6 @@ func Strict(h Host, silence time.Duration) Host {
 	h.silence = silence
 	return h
 }
+
+// ReadHostsFile returns a text of /etc/hosts as it is written again.
+func ReadHostsFile(text string) string { return parseHostsFile(text).String() }

@@ -98,6 +98,15 @@ func newHost(t *testing.T, change func(*proxmox.Config)) *emulated {
 	return e
 }
 
+// newHostFor starts a host without a machine, whose token has these privileges.
+func newHostFor(t *testing.T, privileges ...string) *emulated {
+	t.Helper()
+	hostClock := newClock()
+	config := hostConfig(t, hostClock)
+	config.Tokens[0].Privileges = privileges
+	return serve(t, config, hostClock)
+}
+
 func serve(t *testing.T, config proxmox.Config, hostClock *clock) *emulated {
 	t.Helper()
 	server, err := proxmox.NewServer(config)

@@ -2,7 +2,6 @@ package pve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -29,39 +28,22 @@ type StorageRun struct {
 // StoragePasswordVariable passes [StorageRun.Password] to the Commands that the engine runs.
 const StoragePasswordVariable = "EM_INFRA_HOST_STORAGE_PASSWORD"
 
-// StorageOutcome is what an Apply or a Release has done.
-type StorageOutcome string
-
-// The outcomes. The first two are in the state, where they say at a destroy whose the definition is.
-const (
-	// StorageMade means that this stack has made the definition.
-	StorageMade StorageOutcome = "made by this stack"
-	// StorageAdopted means that it was there before the stack.
-	StorageAdopted StorageOutcome = "there before this stack"
-	// StorageRemoved means that the definition was removed, and the data are where they were.
-	StorageRemoved StorageOutcome = "its definition was removed, and its data stay"
-	// StorageGone means that there was none.
-	StorageGone StorageOutcome = "gone before"
-	// StorageKept means that it was there before the stack, so it stays.
-	StorageKept StorageOutcome = "kept: it was there before this stack"
-)
-
 // Apply makes the storage, or changes the one that is there to what is wanted. It refuses, with nothing changed, where Proxmox VE would have
 // to define it anew.
-func (r StorageRun) Apply(ctx context.Context) (StorageOutcome, error) {
+func (r StorageRun) Apply(ctx context.Context) (Outcome, error) {
 	client, present, err := r.look(ctx)
 	if err != nil {
 		return "", err
 	}
 	if present == nil {
-		return StorageMade, r.create(ctx, client)
+		return OutcomeMade, r.create(ctx, client)
 	}
 	if err := r.checkFixed(*present); err != nil {
 		return "", err
 	}
-	outcome := StorageAdopted
+	outcome := OutcomeAdopted
 	if r.Made {
-		outcome = StorageMade
+		outcome = OutcomeMade
 	}
 	if len(present.differences(r.Wanted.Changeable())) == 0 && r.Password == "" {
 		return outcome, nil
@@ -101,16 +83,16 @@ func (r StorageRun) Differences(ctx context.Context) ([]string, error) {
 }
 
 // Release removes the definition if this stack has made it, unless machines have something on the storage.
-func (r StorageRun) Release(ctx context.Context) (StorageOutcome, error) {
+func (r StorageRun) Release(ctx context.Context) (Outcome, error) {
 	if !r.Made {
-		return StorageKept, nil
+		return OutcomeKept, nil
 	}
 	client, present, err := r.look(ctx)
 	switch {
 	case err != nil:
 		return "", err
 	case present == nil:
-		return StorageGone, nil
+		return OutcomeGone, nil
 	}
 	users, err := r.users(ctx)
 	if err != nil {
@@ -123,30 +105,39 @@ func (r StorageRun) Release(ctx context.Context) (StorageOutcome, error) {
 	if err := client.Delete(ctx, r.path(), nil); err != nil {
 		return "", fmt.Errorf("the definition of the storage %[1]s cannot be removed (%[2]w): remove it with `pvesm remove %[1]s`, which keeps its data, then run again", r.Wanted.Name, withoutURL(err))
 	}
-	return StorageRemoved, nil
+	return OutcomeRemoved, nil
 }
 
 func (r StorageRun) path() string { return "/storage/" + url.PathEscape(r.Wanted.Name) }
 
 // look returns the present definition; nil if there is none that the token may see.
-func (r StorageRun) look(ctx context.Context) (*proxmox.Client, *storageDefinition, error) {
+func (r StorageRun) look(ctx context.Context) (*proxmox.Client, *definition, error) {
 	client, err := r.Connection.Client()
 	if err != nil {
 		return nil, nil, err
 	}
-	var all []storageDefinition
+	var all []definition
 	if err := client.Get(ctx, "/storage", &all); err != nil {
 		return nil, nil, r.Connection.explain(err)
 	}
-	at := slices.IndexFunc(all, func(one storageDefinition) bool { return one["storage"] == r.Wanted.Name })
+	at := slices.IndexFunc(all, func(one definition) bool { return one["storage"] == r.Wanted.Name })
 	if at < 0 {
 		return client, nil, nil
 	}
 	return client, &all[at], nil
 }
 
+// ContentOfStorage returns the type and the content types of a storage; none if there is no such storage that the token may see.
+func ContentOfStorage(ctx context.Context, host Connection, name string) (kind string, content []string, err error) {
+	_, present, err := StorageRun{Connection: host, Wanted: hostspec.Storage{Name: name}}.look(ctx)
+	if err != nil || present == nil {
+		return "", nil, err
+	}
+	return (*present)["type"], strings.Split((*present)["content"], ","), nil
+}
+
 // checkFixed refuses a storage that differs in what Proxmox VE never changes.
-func (r StorageRun) checkFixed(present storageDefinition) error {
+func (r StorageRun) checkFixed(present definition) error {
 	differences := present.differences(r.Wanted.Fixed())
 	if len(differences) == 0 {
 		return nil
@@ -155,11 +146,8 @@ func (r StorageRun) checkFixed(present storageDefinition) error {
 		r.Wanted.Name, strings.Join(differences, ", "))
 }
 
-func (r StorageRun) params(settings []hostspec.StorageSetting) map[string]string {
-	params := map[string]string{}
-	for _, one := range settings {
-		params[one.Name] = one.Value
-	}
+func (r StorageRun) params(settings []hostspec.Setting) map[string]string {
+	params := paramsOf(settings)
 	if r.Password != "" {
 		params["password"] = r.Password
 	}
@@ -244,46 +232,4 @@ func (c GuestConfig) hasVolumeOn(storage string) bool {
 		}
 	}
 	return false
-}
-
-// storageDefinition is a section of storage.cfg as the API shows it. Numbers are texts here.
-type storageDefinition map[string]string
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (d *storageDefinition) UnmarshalJSON(text []byte) error {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(text, &values); err != nil {
-		return err
-	}
-	*d = storageDefinition{}
-	for name, value := range values {
-		var text string
-		if json.Unmarshal(value, &text) != nil {
-			text = string(value) // a number
-		}
-		(*d)[name] = text
-	}
-	return nil
-}
-
-// differences returns which of the settings the definition has otherwise, by their names in the API.
-func (d storageDefinition) differences(settings []hostspec.StorageSetting) []string {
-	var differences []string
-	for _, want := range settings {
-		have, wanted := d[want.Name], want.Value
-		if want.Name == "content" || want.Name == "nodes" {
-			have, wanted = sortedList(have), sortedList(wanted)
-		}
-		if have != wanted {
-			differences = append(differences, fmt.Sprintf("%s: %s instead of %s", want.Name, orNone(have), orNone(wanted)))
-		}
-	}
-	return differences
-}
-
-// sortedList returns a list of Proxmox VE in one order: it keeps content types and nodes as sets.
-func sortedList(text string) string {
-	items := strings.Split(text, ",")
-	slices.Sort(items)
-	return strings.Join(items, ",")
 }

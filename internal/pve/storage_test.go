@@ -41,12 +41,12 @@ func TestAStorageFromItsBeginningToItsEnd(t *testing.T) {
 	require.Equal(t, "storage nas is made", foreseen)
 	outcome, err := run.Apply(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pve.StorageMade, outcome)
+	require.Equal(t, pve.OutcomeMade, outcome)
 	run.Made = true
 
 	outcome, err = run.Apply(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pve.StorageMade, outcome)
+	require.Equal(t, pve.OutcomeMade, outcome)
 	require.Equal(t, []string{http.MethodPost}, e.writesToStorages(), "nothing to do: nothing is called")
 
 	client, err := e.connection.Client()
@@ -70,10 +70,10 @@ func TestAStorageFromItsBeginningToItsEnd(t *testing.T) {
 	e.must(http.MethodDelete, "/qemu/105", nil)
 	outcome, err = run.Release(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pve.StorageRemoved, outcome)
+	require.Equal(t, pve.OutcomeRemoved, outcome)
 	outcome, err = run.Release(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pve.StorageGone, outcome)
+	require.Equal(t, pve.OutcomeGone, outcome)
 	differences, err = run.Differences(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"absent"}, differences)
@@ -86,11 +86,11 @@ func TestAStorageThatIsThereIsAdopted(t *testing.T) {
 	run := e.storageRun(hostspec.Storage{Name: "tank", Type: "zfspool", ZFSPool: "rpool/tank", Content: []string{"images", "rootdir"}})
 	outcome, err := run.Apply(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pve.StorageAdopted, outcome)
+	require.Equal(t, pve.OutcomeAdopted, outcome)
 	require.Equal(t, []string{http.MethodPut}, e.writesToStorages())
 	outcome, err = run.Release(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pve.StorageKept, outcome)
+	require.Equal(t, pve.OutcomeKept, outcome)
 	require.Len(t, e.writesToStorages(), 1)
 
 	run.Wanted.Type, run.Wanted.ZFSPool, run.Wanted.Path = "dir", "", "/mnt/tank"
@@ -112,7 +112,7 @@ func TestAPasswordReachesTheHost(t *testing.T) {
 	run.Password = "made up for a test"
 	outcome, err := run.Apply(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pve.StorageMade, outcome)
+	require.Equal(t, pve.OutcomeMade, outcome)
 	differences, err := run.Differences(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, differences)
@@ -131,5 +131,5 @@ func TestAStorageThatCannotBeActivated(t *testing.T) {
 	require.EqualError(t, err, "the storage nas cannot be activated, and was not made (500 create storage failed: mount error: mount.nfs: Connection timed out): see with `pvesm scan nfs 192.168.20.5` on the host that the server answers and exports /mnt/tank to it, then run up again")
 	outcome, err := run.Apply(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, pve.StorageMade, outcome)
+	require.Equal(t, pve.OutcomeMade, outcome)
 }

@@ -26,7 +26,7 @@ func TestE2EHosts(t *testing.T) {
 	r := newHostsRehearsal(t, "e2e-hosts")
 
 	r.mustRun(0, "lab", "start")
-	before, storagesBefore := r.interfaces(), r.storages()
+	before, storagesBefore, namesBefore := r.interfaces(), r.storages(), r.etcHosts()
 	output := r.mustRun(0, "up", "--lab", "--yes")
 	require.Regexp(t, `(?m)^ provision +site-network-vmhost created `, output)
 	require.Regexp(t, `(?m)^ provision +site-pool-k3s-dev created `, output)
@@ -37,6 +37,7 @@ func TestE2EHosts(t *testing.T) {
 	r.hasNothingToDo()
 
 	r.accessIsManaged()
+	r.settingsDrift()
 	r.storagesDrift()
 	r.storageWithAPassword()
 	r.resolverDrifts()
@@ -48,6 +49,10 @@ func TestE2EHosts(t *testing.T) {
 	require.Equal(t, before, r.interfaces(), "what the stack made is gone, and what was there is as it was")
 	require.NotContains(t, r.pools(), "k3s-dev")
 	require.NotContains(t, r.users(), "backup@pve")
+	require.Empty(t, r.definitions("backup"))
+	require.Empty(t, r.definitions("metrics/server"))
+	require.Equal(t, namesBefore, r.etcHosts(), "the names that were added are gone")
+	require.Equal(t, "Europe/Berlin", r.timeZone(), "a host always has a time zone")
 	require.Empty(t, r.mappings("pci"))
 	require.Empty(t, r.mappings("usb"))
 	require.Equal(t, "192.168.20.5", r.resolver()["dns1"], "a host always has a resolver")
@@ -75,6 +80,63 @@ func (r *rehearsal) hasNothingToDo() {
 	require.NoError(r.t, err)
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Empty(r.t, writes(r.calls()[seen:]), "a second up writes nothing")
+}
+
+// settingsDrift changes by hand what hosts always have, and what the cluster has defined: drift shows all, and up puts it back. A metric server with
+// a token is added, and nothing that the run leaves has the token in plain text.
+func (r *rehearsal) settingsDrift() {
+	r.t.Helper()
+	require.Equal(r.t, []string{"nightly"}, r.definitions("backup"))
+	require.Contains(r.t, r.etcHosts(), "10.30.0.5 nas.home.example nas\n")
+	for path, params := range map[string]map[string]string{
+		"/nodes/vmhost/time": {"timezone": "UTC"}, "/cluster/options": {"keyboard": "fr"}, "/cluster/backup/nightly": {"all": "1"},
+	} {
+		require.NoError(r.t, r.api().Put(r.t.Context(), path, params, nil))
+	}
+	output := r.mustRun(2, "drift", "--lab")
+	require.Regexp(r.t, `settings of vmhost +settings +as in the inventory +time zone: UTC instead of`, output)
+	require.Regexp(r.t, `options of the +options +as in the inventory +keyboard: fr instead of de`, output)
+	require.Regexp(r.t, `backup job nightly +settings +as in the inventory +pool: none instead of`, output)
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(r.t, "Europe/Berlin", r.timeZone())
+
+	r.edit("hosts.yaml", "backupJobs:\n", "metricServers:\n  - {name: graphs, type: influxdb, server: 10.30.0.7, port: 8086, protocol: https, organization: home, bucket: proxmox}\nbackupJobs:\n")
+	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "lacks metricServers.graphs.token")
+	token := rand.Text()
+	r.env = append(r.env, "EM_INFRA_METRIC_SERVER_TOKEN_GRAPHS="+token)
+	require.NotContains(r.t, r.mustRun(0, "up", "--lab", "--yes"), token)
+	require.Equal(r.t, []string{"graphs"}, r.definitions("metrics/server"))
+	for _, folder := range []string{"artifacts", "state", "backups"} {
+		r.holdsNot(filepath.Join(r.dir(), folder), token)
+	}
+	r.hasNothingToDo()
+}
+
+// definitions returns the IDs of backup jobs, or of metric servers.
+func (r *rehearsal) definitions(of string) []string {
+	r.t.Helper()
+	var all []struct{ ID string }
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/cluster/"+of, &all))
+	ids := make([]string, len(all))
+	for i, one := range all {
+		ids[i] = one.ID
+	}
+	return ids
+}
+
+// etcHosts returns the text of /etc/hosts.
+func (r *rehearsal) etcHosts() string {
+	r.t.Helper()
+	var file struct{ Data string }
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/nodes/vmhost/hosts", &file))
+	return file.Data
+}
+
+func (r *rehearsal) timeZone() string {
+	r.t.Helper()
+	var now struct{ TimeZone string }
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/nodes/vmhost/time", &now))
+	return now.TimeZone
 }
 
 // storagesDrift changes a storage by hand and removes the definition of another: drift shows both, and up puts back what the inventory says.

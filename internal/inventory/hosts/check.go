@@ -32,6 +32,9 @@ func (c *checker) rules() {
 	c.usbMappings()
 	c.pools()
 	c.access()
+	c.options()
+	c.metricServers()
+	c.backupJobs()
 }
 
 // report records a problem of a value.
@@ -94,6 +97,7 @@ func (c *checker) hosts() {
 		if host.DNS != nil {
 			c.dns(*host.DNS, at.Key("dns"))
 		}
+		c.settings(host, at)
 	}
 }
 

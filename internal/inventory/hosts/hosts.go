@@ -31,6 +31,12 @@ type File struct {
 	Pools []Pool `yaml:"pools" max:"256"`
 	// Access is who may do what: roles, groups, users and their permissions. Default: none.
 	Access Access `yaml:"access"`
+	// Options are settings of the whole cluster of Proxmox VE. Default: they stay as they are.
+	Options Options `yaml:"options"`
+	// MetricServers get the statistics of all hosts. Default: none.
+	MetricServers []MetricServer `yaml:"metricServers" max:"16"`
+	// BackupJobs make backups of machines at times. Default: none.
+	BackupJobs []BackupJob `yaml:"backupJobs" max:"64"`
 }
 
 // Host is one node of Proxmox VE.
@@ -41,6 +47,12 @@ type Host struct {
 	Network Network `yaml:"network"`
 	// DNS is where the host resolves names. Default: it stays as it is. It is set in place, and stays when the stack is destroyed.
 	DNS *DNS `yaml:"dns"`
+	// TimeZone of the host, e.g. Europe/Berlin. Default: it stays as it is. A change is applied in place, and a destroy leaves it.
+	TimeZone string `yaml:"timeZone"`
+	// Names are lines of /etc/hosts. Default: none. Lines that are not named stay as they are.
+	Names []HostNames `yaml:"names" max:"128"`
+	// Repositories are the standard repositories of packages. Default: none. A destroy leaves them as they are.
+	Repositories []Repository `yaml:"repositories" max:"16"`
 }
 
 // DNS is where a host resolves names (/etc/resolv.conf).

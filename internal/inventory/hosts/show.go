@@ -57,6 +57,8 @@ func (i *Inventory) Summary() string {
 		{len(i.File.Access.Roles), "role"},
 		{len(i.File.Access.Groups), "group"},
 		{len(i.File.Access.Users), "user"},
+		{len(i.File.MetricServers), "metric server"},
+		{len(i.File.BackupJobs), "backup job"},
 	} {
 		if one.number > 0 {
 			parts = append(parts, manifest.Counted(one.number, one.noun))

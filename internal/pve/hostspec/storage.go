@@ -47,38 +47,18 @@ func ParseStorage(text string) (s Storage, err error) {
 // Text returns the storage as JSON.
 func (s Storage) Text() string { return text(s) }
 
-// StorageSetting is a setting of a storage by its name in the API, which is that in storage.cfg.
-type StorageSetting struct{ Name, Value string }
-
 // Fixed returns the settings that Proxmox VE never changes, in a fixed order (pve-storage, the functions options of the plugins).
-func (s Storage) Fixed() []StorageSetting {
-	return withValues([]StorageSetting{
+func (s Storage) Fixed() []Setting {
+	return withValues([]Setting{
 		{"type", s.Type}, {"path", s.Path}, {"server", s.Server}, {"export", s.Export}, {"share", s.Share}, {"datastore", s.Datastore},
 		{"vgname", s.VolumeGroup}, {"thinpool", s.ThinPool}, {"pool", s.ZFSPool},
 	})
 }
 
 // Changeable returns the settings that a PUT may change, in a fixed order.
-func (s Storage) Changeable() []StorageSetting {
-	return withValues([]StorageSetting{
+func (s Storage) Changeable() []Setting {
+	return withValues([]Setting{
 		{"content", strings.Join(s.Content, ",")}, {"nodes", strings.Join(s.Hosts, ",")}, {"shared", flag(s.Shared)}, {"options", s.Options},
 		{"username", s.Username}, {"domain", s.Domain}, {"namespace", s.Namespace}, {"fingerprint", s.Fingerprint}, {"sparse", flag(s.Sparse)},
 	})
-}
-
-func withValues(settings []StorageSetting) []StorageSetting {
-	given := settings[:0]
-	for _, one := range settings {
-		if one.Value != "" {
-			given = append(given, one)
-		}
-	}
-	return given
-}
-
-func flag(set bool) string {
-	if set {
-		return "1"
-	}
-	return ""
 }

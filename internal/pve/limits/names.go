@@ -49,6 +49,10 @@ var (
 		"a mapping's ID: a letter, then letters, digits, - and _, two characters at least",
 		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]+$`), nil,
 	}
+	// ConfigID is pve-configid (JSONSchema.pm, parse_config_id), the ID of a metric server or a backup job.
+	ConfigID = Name{"an ID: a letter, then letters, digits, - and _, two characters at least", Mapping.form, nil}
+	// Option is the name of an option of the cluster (pve-cluster, PVE/DataCenterConfig.pm).
+	Option = Name{"an option's name: a-z, with - and _ between words", regexp.MustCompile(`^[a-z0-9]+([-_][a-z0-9]+)*$`), nil}
 	// USBDevice and USBPort are what a mapping of USB devices has (pve-guest-common, PVE/Mapping/USB.pm, map_fmt).
 	USBDevice = Name{"vendor:product, four hexadecimal digits each", regexp.MustCompile(`^[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}$`), nil}
 	USBPort   = Name{"bus-port, with further ports behind dots", regexp.MustCompile(`^\d+-\d+(\.\d+)*$`), nil}

@@ -23,6 +23,11 @@ type HostsSubject struct {
 	Access pve.AccessRun
 	// Tokens are the changes of tokens.
 	Tokens []pve.HostTokenRun
+	// Settings are the changes of what hosts always have, Options that of the options of the cluster, and Definitions are the changes of metric
+	// servers and backup jobs.
+	Settings    []pve.HostSettingsRun
+	Options     pve.OptionsRun
+	Definitions []pve.DefinitionRun
 	// Allowed are interfaces that may be changed although the API is reached by them, as HOST/INTERFACE.
 	Allowed []string
 	// Host is the connection to Proxmox VE.
@@ -46,6 +51,7 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 		s.mappedDevices(bounded, reader, subject.Inventory)
 		s.access(bounded, subject)
 		s.tokens(bounded, subject)
+		s.settings(bounded, subject)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

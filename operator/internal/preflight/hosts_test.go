@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
@@ -54,6 +55,43 @@ func TestWhatHostsAreToHaveIsForeseen(t *testing.T) {
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 has iommuGroup 12, not 13", Remedy: "write deviceId: 10de:2204, subsystemId: 1458:403b, iommuGroup: 12"},
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:02:00.0 of the mapping place is not on pve1", Remedy: "look with `lspci -Dnn` on pve1"},
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:03:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: "turn on VT-d or AMD-Vi in the firmware of pve1, with an Intel processor add intel_iommu=on to its kernel's command line, then reboot it"},
+	}, report)
+	for verb := range calls.verbs(t) {
+		require.Equal(t, http.MethodGet, verb)
+	}
+}
+
+// TestSettingsOfHostsAreForeseen: what is set, what is so already, and a backup job whose storage takes no backups, which Proxmox VE would define.
+func TestSettingsOfHostsAreForeseen(t *testing.T) {
+	t.Parallel()
+	emulated, calls := emulate(t, forSystems(emulatedConfig(schema.Release84)))
+	job := func(name, storage string) pve.DefinitionRun {
+		return pve.DefinitionRun{Connection: emulated.Host, Wanted: hostspec.Definition{
+			Kind: hostspec.BackupJob, ID: name, Settings: []hostspec.Setting{{Name: "storage", Value: storage}, {Name: "schedule", Value: "02:30"}, {Name: "all", Value: "1"}},
+		}}
+	}
+	settings := func(zone string) pve.HostSettingsRun {
+		return pve.HostSettingsRun{Connection: emulated.Host, Wanted: hostspec.HostSettings{Node: "pve1", TimeZone: zone}}
+	}
+	report, err := preflight.Hosts(t.Context(), preflight.HostsSubject{
+		Inventory:   &hosts.Inventory{File: hosts.File{Hosts: []hosts.Host{{Name: "pve1"}}}},
+		Storages:    []hostspec.Storage{{Name: "nas", Type: "nfs", Server: "192.168.20.5", Export: "/mnt/tank", Content: []string{"backup"}}},
+		Settings:    []pve.HostSettingsRun{settings("Europe/Berlin"), settings("UTC")},
+		Options:     pve.OptionsRun{Connection: emulated.Host, Wanted: hostspec.Options{{Name: "max_workers", Value: "2"}}},
+		Definitions: []pve.DefinitionRun{job("nightly", "nas"), job("weekly", "tank"), job("monthly", "tape"), job("yearly", "local")},
+		Host:        emulated.Host,
+	})
+	require.NoError(t, err)
+	require.Equal(t, preflight.Report{
+		{Name: "host", Result: preflight.OK, Sentence: "host pve1 is online"},
+		{Name: "storage", Result: preflight.OK, Sentence: "storage nas is made"},
+		{Name: "settings", Result: preflight.OK, Sentence: "the settings of pve1 can be changed: time zone: UTC instead of Europe/Berlin"},
+		{Name: "settings", Result: preflight.OK, Sentence: "the settings of pve1 are as the inventory wants them"},
+		{Name: "settings", Result: preflight.OK, Sentence: "the options of the cluster can be changed: max_workers: none instead of 2"},
+		{Name: "settings", Result: preflight.OK, Sentence: "backup job nightly is made"},
+		{Name: "settings", Result: preflight.Fail, Sentence: "the backup job weekly has the storage tank, which takes no backups, as a zfspool cannot", Remedy: "name another storage"},
+		{Name: "settings", Result: preflight.Fail, Sentence: "the backup job monthly has the storage tape, which is not there", Remedy: "name another storage, or add it to storages"},
+		{Name: "settings", Result: preflight.Fail, Sentence: "the backup job yearly has the storage local, which takes no backups", Remedy: "run `pvesm set local --content import,iso,vztmpl,backup` on the host, or name another storage"},
 	}, report)
 	for verb := range calls.verbs(t) {
 		require.Equal(t, http.MethodGet, verb)

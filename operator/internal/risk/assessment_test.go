@@ -378,6 +378,43 @@ func rows() []row {
 			" DELETE   site-storage-nas  the definition of a storage\n          its definition goes if this stack has made it, and its data stay; refused while machines use it\n", "",
 		},
 		{
+			"the settings of a host", "set",
+			[]event{{op: apitype.OpCreate, kind: token.Command, name: "site-settings-vmhost", new: map[string]any{
+				"delete": "em-infra host settings release",
+				"environment": map[string]any{
+					"EM_INFRA_HOST_SETTINGS": `{"node":"vmhost","timeZone":"Europe/Berlin","names":[{"address":"192.168.20.5","names":["nas"]}],"repositories":[{"handle":"enterprise"}]}`,
+				},
+			}}},
+			" CREATE   settings of vmhost  time zone Europe/Berlin; 192.168.20.5 is nas; repository enterprise off\n", "",
+		},
+		{
+			"the settings of a host", "given up",
+			[]event{{op: apitype.OpDelete, kind: token.Command, name: "site-settings-vmhost", old: map[string]any{
+				"delete": "em-infra host settings release", "environment": map[string]any{"EM_INFRA_HOST_SETTINGS": `{"node":"vmhost"}`},
+			}}},
+			" DELETE   settings of vmhost  the names that this stack has added to /etc/hosts\n          time zone and repositories stay as they are\n", "",
+		},
+		{
+			"the options of the cluster", "given up",
+			[]event{{op: apitype.OpDelete, kind: token.Command, name: "site-options", old: map[string]any{
+				"environment": map[string]any{"EM_INFRA_HOST_OPTIONS": `[{"name":"keyboard","value":"de"}]`},
+			}}},
+			" DELETE   options of the cluster  keyboard: de\n          they stay as they are\n", "",
+		},
+		{
+			"a metric server or a backup job", "made",
+			[]event{{op: apitype.OpCreate, kind: token.Command, name: "site-backup-nightly", new: map[string]any{
+				"delete":      "em-infra host definition release",
+				"environment": map[string]any{"EM_INFRA_HOST_DEFINITION": `{"kind":"backup job","id":"nightly","settings":[{"name":"schedule","value":"02:30"},{"name":"pool"}]}`},
+			}}},
+			" CREATE   backup job nightly  schedule: 02:30\n", "",
+		},
+		{
+			"a metric server or a backup job", "removed",
+			[]event{{op: apitype.OpDelete, kind: token.Command, name: "site-metrics-graphs", old: map[string]any{"delete": "em-infra host definition release"}}},
+			" DELETE   site-metrics-graphs  a definition\n          it goes if this stack has made it; what it has sent or backed up stays\n", "",
+		},
+		{
 			"the access control", "changed",
 			[]event{{op: apitype.OpUpdate, kind: token.Command, name: "site-access", new: map[string]any{
 				"delete":      "em-infra host access release",

@@ -1,0 +1,193 @@
+package pve
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/luthermonson/go-proxmox"
+
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
+
+// DefinitionRun makes, changes and removes a metric server or a backup job.
+type DefinitionRun struct {
+	// Connection to Proxmox VE.
+	Connection Connection
+	// Wanted is the definition.
+	Wanted hostspec.Definition
+	// Secret of the definition; empty for none. Proxmox VE does not read it back, so every Apply sets it.
+	Secret string
+	// Made is whether this stack has made the definition. Only such a one is removed.
+	Made bool
+}
+
+// DefinitionSecretVariable passes [DefinitionRun.Secret] to the Commands that the engine runs.
+const DefinitionSecretVariable = "EM_INFRA_HOST_DEFINITION_SECRET"
+
+// kindOfDefinition is how the API has a kind of definition.
+type kindOfDefinition struct {
+	list   string // path of all
+	secret string // name of the parameter
+	// idInPath is whether a new one is made at its own path.
+	idInPath bool
+	// remedy is what to do if Proxmox VE refuses one.
+	remedy string
+}
+
+// kindsOfDefinitions are the kinds (pve-manager, PVE/API2/Cluster/MetricServer.pm and PVE/API2/Backup.pm).
+var kindsOfDefinitions = map[hostspec.Kind]kindOfDefinition{
+	hostspec.MetricServer: {
+		list: "/cluster/metrics/server", secret: "token", idInPath: true,
+		remedy: "the host tries to reach the server when it is defined, so see that it answers there",
+	},
+	hostspec.BackupJob: {
+		list:   "/cluster/backup",
+		remedy: "see that its storage takes backups and that its pool is there",
+	},
+}
+
+// Apply makes the definition, or changes the one that is there to what is wanted. It refuses, with nothing changed, where Proxmox VE would have
+// to make it anew.
+func (r DefinitionRun) Apply(ctx context.Context) (Outcome, error) {
+	client, present, err := r.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	if present == nil {
+		return OutcomeMade, r.create(ctx, client)
+	}
+	if err := r.checkFixed(present); err != nil {
+		return "", err
+	}
+	outcome := OutcomeAdopted
+	if r.Made {
+		outcome = OutcomeMade
+	}
+	if len(present.differences(r.Wanted.Settings)) == 0 && r.Secret == "" {
+		return outcome, nil
+	}
+	return outcome, r.change(ctx, client)
+}
+
+// Foresee returns a sentence about what Apply would do, and the refusal that it would begin with. It changes nothing.
+func (r DefinitionRun) Foresee(ctx context.Context) (string, error) {
+	client, present, err := r.look(ctx)
+	mayModify := func() error { return mayModify(ctx, client, "/", "the "+string(r.Wanted.Kind)+"s") }
+	switch {
+	case err != nil:
+		return "", err
+	case present == nil:
+		return r.Wanted.String() + " is made", mayModify()
+	}
+	if err := r.checkFixed(present); err != nil && !r.Made {
+		return "", err
+	}
+	if differences := present.differences(r.Wanted.Settings); len(differences) > 0 {
+		return r.Wanted.String() + " is changed: " + strings.Join(differences, "; "), mayModify()
+	}
+	return r.Wanted.String() + " is as the inventory wants it", nil
+}
+
+// Differences returns what differs from the wanted definition, a sentence each.
+func (r DefinitionRun) Differences(ctx context.Context) ([]string, error) {
+	_, present, err := r.look(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case present == nil:
+		return []string{"absent"}, nil
+	default:
+		return present.differences(slices.Concat(r.Wanted.Fixed, r.Wanted.Settings)), nil
+	}
+}
+
+// Release removes the definition if this stack has made it. Metrics that were sent and backups that were made stay.
+func (r DefinitionRun) Release(ctx context.Context) (Outcome, error) {
+	if !r.Made {
+		return OutcomeKept, nil
+	}
+	client, present, err := r.look(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case present == nil:
+		return OutcomeGone, nil
+	}
+	if err := client.Delete(ctx, r.path(), nil); err != nil {
+		return "", r.refusal("removed", err)
+	}
+	return OutcomeRemoved, nil
+}
+
+func (r DefinitionRun) kind() kindOfDefinition { return kindsOfDefinitions[r.Wanted.Kind] }
+
+func (r DefinitionRun) path() string { return r.kind().list + "/" + url.PathEscape(r.Wanted.ID) }
+
+// look returns the present definition; nil if there is none.
+func (r DefinitionRun) look(ctx context.Context) (*proxmox.Client, definition, error) {
+	client, err := r.Connection.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []definition
+	if err := client.Get(ctx, r.kind().list, &all); err != nil {
+		if proxmox.IsNotAuthorized(err) {
+			return nil, nil, fmt.Errorf("the token may not read the %ss: give it the privilege Sys.Audit on /", r.Wanted.Kind)
+		}
+		return nil, nil, r.Connection.explain(err)
+	}
+	if !slices.ContainsFunc(all, func(one definition) bool { return one["id"] == r.Wanted.ID }) {
+		return client, nil, nil
+	}
+	var present definition // the list of metric servers leaves settings out
+	if err := client.Get(ctx, r.path(), &present); err != nil {
+		return nil, nil, r.Connection.explain(err)
+	}
+	return client, present, nil
+}
+
+// checkFixed refuses a definition that differs in what Proxmox VE never changes.
+func (r DefinitionRun) checkFixed(present definition) error {
+	if differences := present.differences(r.Wanted.Fixed); len(differences) > 0 {
+		return fmt.Errorf("the %s is there with other settings (%s), which Proxmox VE never changes: correct it in the inventory, or choose another name for it",
+			r.Wanted, strings.Join(differences, ", "))
+	}
+	return nil
+}
+
+func (r DefinitionRun) create(ctx context.Context, client *proxmox.Client) error {
+	path, params := r.path(), r.withSecret(paramsOf(slices.Concat(r.Wanted.Fixed, r.Wanted.Settings)))
+	delete(params, "delete") // nothing is there yet
+	if !r.kind().idInPath {
+		path, params["id"] = r.kind().list, r.Wanted.ID
+	}
+	if err := client.Post(ctx, path, params, nil); err != nil {
+		return r.refusal("made", err)
+	}
+	return nil
+}
+
+func (r DefinitionRun) change(ctx context.Context, client *proxmox.Client) error {
+	if err := client.Put(ctx, r.path(), r.withSecret(paramsOf(r.Wanted.Settings)), nil); err != nil {
+		return r.refusal("changed", err)
+	}
+	return nil
+}
+
+func (r DefinitionRun) withSecret(params map[string]string) map[string]string {
+	if r.Secret != "" {
+		params[r.kind().secret] = r.Secret
+	}
+	return params
+}
+
+// refusal is the error of a call that Proxmox VE has refused.
+func (r DefinitionRun) refusal(verb string, err error) error {
+	if proxmox.IsNotAuthorized(err) {
+		return fmt.Errorf("the token may not change the %ss: give it the privilege Sys.Modify on /", r.Wanted.Kind)
+	}
+	return fmt.Errorf("the %s cannot be %s (%w): %s, then run up again", r.Wanted, verb, withoutURL(err), r.kind().remedy)
+}
