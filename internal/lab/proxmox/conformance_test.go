@@ -48,6 +48,10 @@ func TestReturnsAreAsDeclared(t *testing.T) {
 					r = l.do(e.Verb, fill(e.Path, upid), url.Values{"url": {image}})
 				}
 
+				if strings.HasSuffix(e.Path, "/feature") {
+					r = l.do(e.Verb, fill(e.Path, upid), url.Values{"feature": {"snapshot"}})
+				}
+
 				if strings.HasSuffix(e.Path, "/rrddata") {
 					r = l.do(e.Verb, fill(e.Path, upid), url.Values{"timeframe": {"hour"}})
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
 const snapshots = "/nodes/vmhost/qemu/101/snapshot"
@@ -132,4 +133,65 @@ func TestSnapshotsThatAreRefused(t *testing.T) {
 			require.Equal(t, test.end, l.wait(string(r.Data[1:len(r.Data)-1])).ExitStatus)
 		})
 	}
+}
+
+// TestWhetherAGuestCanHaveSnapshots asks for the feature: it depends on the storage of every disk.
+func TestWhetherAGuestCanHaveSnapshots(t *testing.T) {
+	t.Parallel()
+
+	l := newContainerLab(t, func(c *proxmox.Config) {
+		c.Hosts[0].Storages[0].Content = append(c.Hosts[0].Storages[0].Content, storage.RootDir)
+	})
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=tank:1 ide2=nas:cloudinit"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=102 scsi0=tank:1 scsi1=nas:1"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=103 scsi0=file=nas:1,format=qcow2"))
+	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=200 rootfs=tank:4 ostemplate="+containerTemplate))
+	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=201 rootfs=local:4 ostemplate="+containerTemplate))
+
+	for guest, want := range map[string]int{"qemu/101": 1, "qemu/102": 0, "qemu/103": 1, "lxc/200": 1, "lxc/201": 0} {
+		var answer struct{ HasFeature int }
+
+		l.ok(http.MethodGet, "/nodes/vmhost/"+guest+"/feature", values("feature=snapshot"), &answer)
+		require.Equal(t, want, answer.HasFeature, guest)
+	}
+
+	for _, guest := range []string{"qemu/101", "lxc/200"} {
+		require.Equal(t, "500 the feature clone, or that of a snapshot, is not emulated",
+			l.do(http.MethodGet, "/nodes/vmhost/"+guest+"/feature", values("feature=clone")).Status)
+	}
+}
+
+// TestSnapshotsThatHoldDisks: a qcow2 file with snapshots does not grow, and a local disk with snapshots moves to no other node while the
+// machine runs, on LVM never.
+func TestSnapshotsThatHoldDisks(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, func(c *proxmox.Config) {
+		c.Tokens[0].Role, c.Tokens[0].Privileges = "Administrator", nil
+		c.Hosts[1].Storages = append(c.Hosts[1].Storages, c.Hosts[0].Storages[1:3]...)
+	})
+	for vmid, disk := range map[string]string{"101": "tank:1", "102": "file=nas:1,format=qcow2", "103": "thin:1"} {
+		l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid="+vmid+" start=1 scsi0="+disk))
+		l.must(http.MethodPost, "/nodes/vmhost/qemu/"+vmid+"/snapshot", values("snapname=a1"))
+	}
+
+	grow := func(vmid string) string {
+		return l.task(http.MethodPut, "/nodes/vmhost/qemu/"+vmid+"/resize", values("disk=scsi0 size=2G"))
+	}
+	require.Equal(t, "OK", grow("101"))
+	require.Equal(t, "can't resize volume: scsi0 if snapshot exists", grow("102"))
+	require.Equal(t, "OK", grow("103"))
+
+	migrate := func(vmid, params string) []string {
+		var upid string
+
+		l.ok(http.MethodPost, "/nodes/vmhost/qemu/"+vmid+"/migrate", values("target=vmhost2 "+params), &upid)
+		require.Contains(t, l.wait(upid).ExitStatus, "Problem found while scanning volumes")
+
+		return l.log(upid)
+	}
+	require.Contains(t, migrate("101", "online=1 with-local-disks=1"),
+		"can't migrate local disk 'tank:vm-101-disk-0': online storage migration not possible if non-replicated snapshot exists")
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/103/status/stop", nil)
+	require.Contains(t, migrate("103", ""), "can't migrate local disk 'thin:vm-103-disk-0': non-migratable snapshot exists")
 }

@@ -182,6 +182,7 @@ func (s *Service) Methods() []api.Method {
 		api.Post(onePath+"/status/stop", s.stopTask),
 		api.Post(onePath+"/status/shutdown", s.shutdownTask),
 		api.Post(onePath+"/status/reboot", s.rebootTask),
+		api.Get(onePath+"/feature", s.hasFeature),
 		api.Get(onePath+"/snapshot", s.listSnapshots),
 		api.Post(onePath+"/snapshot", s.takeSnapshot),
 		api.Delete(onePath+"/snapshot/{snapname}", s.deleteSnapshot),

@@ -106,14 +106,11 @@ func (s *Service) prepareSnapshot(c *api.Call, ct *container, name string) error
 		return fmt.Errorf("snapshot name '%s' already used", name)
 	}
 
-	err := s.eachVolume(ct, func(id string) error {
-		can, err := s.parts.Storages.CanSnapshot(ct.Node, id)
-		if err == nil && !can {
-			err = errors.New("snapshot feature is not available")
-		}
+	able, err := s.canSnapshot(ct)
+	if err == nil && !able {
+		err = errors.New("snapshot feature is not available")
+	}
 
-		return err
-	})
 	if err != nil {
 		return err
 	}
@@ -133,6 +130,36 @@ func (s *Service) prepareSnapshot(c *api.Call, ct *container, name string) error
 	ct.Snapshots[name] = kept
 
 	return nil
+}
+
+// hasFeature handles GET …/feature (pve-container API2/LXC.pm, vm_feature; LXC/Config.pm, has_feature).
+func (s *Service) hasFeature(c *api.Call) (any, error) {
+	if asked := c.Params.Get("feature"); asked != "snapshot" || c.Params.Has("snapname") {
+		return nil, fmt.Errorf("the feature %s, or that of a snapshot, is not emulated", asked)
+	}
+
+	able := false
+
+	err := s.on(c.Node, c.VMID, func(ct *container) (err error) {
+		able, err = s.canSnapshot(ct)
+		return err
+	})
+
+	return map[string]int{"hasFeature": api.Flag(able)}, err
+}
+
+// canSnapshot reports whether the storages of all volumes support snapshots.
+func (s *Service) canSnapshot(ct *container) (bool, error) {
+	able := true
+
+	err := s.eachVolume(ct, func(id string) error {
+		can, err := s.parts.Storages.CanSnapshot(ct.Node, id)
+		able = able && can
+
+		return err
+	})
+
+	return able, err
 }
 
 // eachVolume calls do for the volumes of a container.

@@ -114,5 +114,5 @@ func (s *Service) index(c *api.Call) (any, error) {
 		return nil, err
 	}
 
-	return api.Folders("subdir", "config", "status", "snapshot", "resize"), nil
+	return api.Folders("subdir", "config", "status", "feature", "snapshot", "resize"), nil
 }

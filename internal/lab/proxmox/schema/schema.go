@@ -35,7 +35,8 @@ var containers embed.FS
 //go:embed settings-8.4.json settings-9.1.json
 var settings embed.FS
 
-// The descriptions at hand have no snapshots; theirs is the same in both releases (qemu-server API2/Qemu.pm).
+// The descriptions at hand have no snapshots; theirs is the same in both releases (qemu-server API2/Qemu.pm), as is the question whether a
+// VM can have one.
 //
 //go:embed snapshots.json
 var snapshots []byte

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
@@ -147,10 +148,24 @@ func (s *Service) stuck(c *api.Call, m *config.VM, drive *vmconfig.Drive) (strin
 		return "", err
 	case drive.CDROM() && !drive.CloudInit():
 		return fmt.Sprintf("can't migrate local disk '%s': local cdrom image", drive.Volume()), nil
+	case len(m.Snapshots) > 0 && !drive.CDROM() && s.heldBySnapshots(m, drive, st) != "":
+		return fmt.Sprintf("can't migrate local disk '%s': %s", drive.Volume(), s.heldBySnapshots(m, drive, st)), nil
 	case s.processes.Running(m.ID) && !c.Params.Bool("with-local-disks", false):
 		return "can't live migrate attached local disks without with-local-disks option", nil
 	default:
 		return "", nil
+	}
+}
+
+// heldBySnapshots returns why a local disk with snapshots cannot be moved, or "". Only ZFS and the format qcow2 take them along.
+func (s *Service) heldBySnapshots(m *config.VM, drive *vmconfig.Drive, st storage.Definition) string {
+	switch {
+	case s.processes.Running(m.ID):
+		return "online storage migration not possible if non-replicated snapshot exists"
+	case st.Type != storage.ZFSPool && !strings.HasSuffix(drive.Volume(), ".qcow2"):
+		return "non-migratable snapshot exists"
+	default:
+		return ""
 	}
 }
 

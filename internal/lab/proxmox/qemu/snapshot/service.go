@@ -73,11 +73,15 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods returns the API methods about snapshots.
+// Methods returns the API methods about snapshots, and the one that says whether a VM can have any.
 func (s *Service) Methods() []api.Method {
-	const all = settings.CreatePath + "/{vmid}/snapshot"
+	const (
+		one = settings.CreatePath + "/{vmid}"
+		all = one + "/snapshot"
+	)
 
 	return []api.Method{
+		api.Get(one+"/feature", s.hasFeature),
 		api.Get(all, s.listSnapshots),
 		api.Post(all, s.takeSnapshot),
 		api.Get(all+"/{snapname}", s.snapshotIndex),

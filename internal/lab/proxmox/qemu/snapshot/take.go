@@ -92,6 +92,16 @@ func (s *Service) prepareSnapshot(c *api.Call, m *config.VM, name string) error 
 
 // checkSnapshots returns an error if the storage of a volume does not support snapshots.
 func (s *Service) checkSnapshots(m *config.VM) error {
+	able, err := s.canSnapshot(m)
+	if err == nil && !able {
+		err = errors.New("snapshot feature is not available")
+	}
+
+	return err
+}
+
+// canSnapshot reports whether the storages of all disks support snapshots.
+func (s *Service) canSnapshot(m *config.VM) (bool, error) {
 	able := true
 
 	err := s.disks.EachVolume(m.Node, m.Config, func(v storage.Volume) error {
@@ -100,11 +110,8 @@ func (s *Service) checkSnapshots(m *config.VM) error {
 
 		return err
 	})
-	if err == nil && !able {
-		err = errors.New("snapshot feature is not available")
-	}
 
-	return err
+	return able, err
 }
 
 // driverStateMiB is what Proxmox VE reserves for the state of devices (QemuConfig.pm, __snapshot_save_vmstate).
