@@ -23,6 +23,9 @@ type FailedError struct {
 	Causes []Cause
 	// Interrupted reports whether the context ended.
 	Interrupted bool
+	// WaysBack are the commands that roll systems back to the snapshots that the run has taken before it changed them, such as
+	// "tools: `qm rollback 210 em-infra-20261126-100000` on vmhost"; empty if it has taken none.
+	WaysBack []string
 }
 
 func (e *FailedError) Error() string {

@@ -25,7 +25,7 @@ func (s *session) Failed(ctx context.Context, operation string, err error) error
 	refusal := s.refusal.take()
 	switch {
 	case ctx.Err() != nil:
-		return &FailedError{Operation: operation, Again: again, Interrupted: true}
+		return &FailedError{Operation: operation, Again: again, Interrupted: true, WaysBack: s.waysBack}
 	case auto.IsConcurrentUpdateError(err):
 		return s.busy(ctx)
 	}
@@ -41,7 +41,7 @@ func (s *session) Failed(ctx context.Context, operation string, err error) error
 			*e = e.For(operation).At(place)
 		}
 	}
-	return &FailedError{Operation: operation, Again: again, Causes: causes}
+	return &FailedError{Operation: operation, Again: again, Causes: causes, WaysBack: s.waysBack}
 }
 
 // flagsOf returns permissions as the user types them.

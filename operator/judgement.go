@@ -14,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovering"
 	"github.com/em-infra/em-infra/operator/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/span"
+	"github.com/em-infra/em-infra/operator/internal/systemsnapshots"
 )
 
 // judgement is the result of a preview.
@@ -24,6 +25,7 @@ type judgement struct {
 	Fingerprint  string                    // of the plan
 	ByHand       bool                      // something was changed that the engine does not see
 	Unconfigured []state.ConfiguredMachine // machines in maintenance mode whose configuration the state records as applied
+	Snapshots    []systemsnapshots.Wanted  // to be taken of systems before they are changed
 }
 
 // HasChanges reports whether up would change anything.
@@ -53,7 +55,11 @@ func (s *session) Judge(ctx context.Context, seen outOfBand, targets []string, o
 	if s.inventory != nil {
 		judgeVersions(&assessment, s.inventory, seen.Running.Nodes)
 	}
-	judged := judgement{Assessment: assessment, Steps: steps, Counts: changes, ByHand: len(seen.ByHand) > 0, Unconfigured: unconfigured}
+	snapshots, err := s.foreseeSnapshots(ctx, steps, &assessment)
+	if err != nil {
+		return judgement{}, err
+	}
+	judged := judgement{Assessment: assessment, Snapshots: snapshots, Steps: steps, Counts: changes, ByHand: len(seen.ByHand) > 0, Unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
 	judged.Fingerprint, err = plan.Fingerprint(steps, assessment.Findings)
 	return judged, err

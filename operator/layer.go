@@ -95,9 +95,6 @@ func (layerRun) NextToReplace(context.Context, []string) (string, error) {
 	return "", errors.New("a layer has no control planes")
 }
 
-// KeepSnapshot implements [upCluster].
-func (layerRun) KeepSnapshot(context.Context, judgement) error { return nil }
-
 // AwaitKubernetes implements [upCluster].
 func (layerRun) AwaitKubernetes(context.Context) error { return nil }
 

@@ -52,6 +52,7 @@ type session struct {
 
 	rotates   bool         // its passphrase is changed
 	consented []Permission // that the changes of this run need; nil before they are assessed
+	waysBack  []string     // to the snapshots of systems that this run has taken
 }
 
 // needs are what an operation requires.

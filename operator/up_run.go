@@ -76,7 +76,8 @@ type upCluster interface {
 	FindOutOfBand(ctx context.Context) (outOfBand, error)
 	// NextToReplace returns which of the control planes is replaced first.
 	NextToReplace(ctx context.Context, names []string) (string, error)
-	// KeepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced.
+	// KeepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced, and one of each system that is changed, if the
+	// inventory asks for them.
 	KeepSnapshot(ctx context.Context, judged judgement) error
 	// AwaitKubernetes waits until the Kubernetes API answers.
 	AwaitKubernetes(ctx context.Context) error

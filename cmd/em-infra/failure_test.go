@@ -30,6 +30,15 @@ func TestPrintFailure(t *testing.T) {
 			operator.FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Interrupted: true},
 			"\ninterrupted; the state is saved and says what exists. Go on with: em-infra up --stack k3s-dev --lab\n",
 		},
+		{
+			operator.FailedError{
+				Operation: "up", Again: "up --stack site-systems", Interrupted: true,
+				WaysBack: []string{"tools: `qm rollback 210 em-infra-20261126-100000` on vmhost", "pihole: `pct rollback 211 em-infra-20261126-100001` on vmhost"},
+			},
+			"\ninterrupted; the state is saved and says what exists. Go on with: em-infra up --stack site-systems\n" +
+				"or go back to how a system was before this run, without what was written on its disks since, and put systems.yaml back:\n" +
+				"  tools: `qm rollback 210 em-infra-20261126-100000` on vmhost\n  pihole: `pct rollback 211 em-infra-20261126-100001` on vmhost\n",
+		},
 	} {
 		var out bytes.Buffer
 		printFailure(&out, &test.failure)

@@ -1,7 +1,6 @@
 package pve_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -102,22 +101,4 @@ func TestTheRootOfAContainerGrows(t *testing.T) {
 	}
 	_, err := e.connection.GrowRoot(t.Context(), guest, 2)
 	require.EqualError(t, err, "the root of CT 200 on vmhost has 8 GiB and cannot shrink to 2: set diskGiB back to 8, or replace the container")
-}
-
-func TestSnapshotsBeforeChangesAreFew(t *testing.T) {
-	t.Parallel()
-	e := newHost(t, withImages)
-	e.must(http.MethodPost, "/qemu", url.Values{"vmid": {"201"}, "scsi0": {"tank:1"}})
-	e.must(http.MethodPost, "/qemu/201/snapshot", url.Values{"snapname": {"mine"}})
-	guest := pve.Guest{Node: node, Type: pve.TypeVM, VMID: 201}
-	for i := range 4 {
-		name, err := e.connection.TakeSnapshot(t.Context(), guest, fmt.Sprint("a", i), 2)
-		require.NoError(t, err)
-		require.Equal(t, fmt.Sprint("em-infra-a", i), name)
-	}
-	client, err := e.connection.Client()
-	require.NoError(t, err)
-	var left []struct{ Name string }
-	require.NoError(t, client.Get(t.Context(), "/nodes/"+node+"/qemu/201/snapshot", &left))
-	require.ElementsMatch(t, []struct{ Name string }{{"mine"}, {"em-infra-a2"}, {"em-infra-a3"}, {"current"}}, left, "those of others stay")
 }

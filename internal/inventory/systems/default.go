@@ -40,6 +40,9 @@ func (f *File) completeSystem(s *System) {
 	s.DiskStorage = or(s.DiskStorage, f.Proxmox.DiskStorage)
 	s.Pool = or(s.Pool, f.Proxmox.Pool)
 	s.SearchDomain = or(s.SearchDomain, f.Network.SearchDomain)
+	if s.Snapshots == nil && f.Snapshots != nil {
+		s.Snapshots = new(*f.Snapshots)
+	}
 	if len(s.Nameservers) == 0 {
 		s.Nameservers = slices.Clone(f.Network.Nameservers)
 	}
@@ -127,6 +130,14 @@ func (f *File) TemplateHosts(template string) []string {
 		}
 	}
 	return hosts
+}
+
+// KeptSnapshots returns how many snapshots from before changes stay; 0 if none are taken.
+func (s System) KeptSnapshots() int {
+	if s.Snapshots == nil {
+		return 0
+	}
+	return s.Snapshots.Keep
 }
 
 // Addresses returns the static addresses of a system.

@@ -26,6 +26,8 @@ type File struct {
 	// SSHKeys are keys for the user of every system, in the form of authorized_keys, beside its own. Default: none. Written once: a change
 	// affects later systems only.
 	SSHKeys []string `yaml:"sshKeys" max:"100"`
+	// Snapshots that a run takes of a system before it changes it, unless the system says otherwise. Default: none.
+	Snapshots *Snapshots `yaml:"snapshots"`
 	// Images are disk images that virtual machines are made from. Default: none.
 	Images []Image `yaml:"images" max:"100"`
 	// ContainerTemplates are archives that containers are made from. Default: none.
@@ -165,10 +167,20 @@ type System struct {
 	OnBoot bool `yaml:"onBoot" default:"true"`
 	// Protect forbids its deletion, here and by the flag of Proxmox VE. Default: false. A change is made in place.
 	Protect bool `yaml:"protect"`
+	// Snapshots that a run takes of it before it changes it. Default: those of the file. A change takes effect with the next change of the
+	// system; it changes nothing on the host by itself.
+	Snapshots *Snapshots `yaml:"snapshots"`
 	// Tags in Proxmox VE, beside proxmox.tags. Default: none. A change is made in place.
 	Tags []string `yaml:"tags" max:"50"`
 	// Pool that it belongs to. It is made unless it exists. Default: proxmox.pool. A change moves a virtual machine; it replaces a container.
 	Pool string `yaml:"pool"`
+}
+
+// Snapshots of a system's disks, without its memory. A run takes one before it changes the system in place or reboots it, and then removes
+// its own oldest ones. They need storages that can take them, and the token the privilege VM.Snapshot.
+type Snapshots struct {
+	// Keep is how many of them stay, the one of the run included; 0 takes none, and leaves those that there are. Required.
+	Keep int `yaml:"keep" required:"true" min:"0" max:"50"`
 }
 
 // Card is a network card.

@@ -48,6 +48,8 @@ var remedies = []remedy{
 	{texts: []string{
 		"qm destroy", "qm destroy VMID --purge", "qm destroy {vmid} --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge",
 	}, works: destroyAVM},
+	{texts: []string{"qm rollback %d %s", "qm rollback 210 NAME", "pct rollback %d %s", "pct rollback 211 NAME"}, works: goBackToASnapshot},
+	{texts: []string{"qm delsnapshot %d NAME"}, works: removeSnapshots},
 	{texts: []string{"pct resize"}, works: growARoot},
 	{texts: []string{"pct set %d --onboot %s"}, works: startAContainerAtBoot},
 	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free "}, works: removeWhatIsUnused},
@@ -284,6 +286,35 @@ func growARoot(t *testing.T) {
 	require.Contains(t, l.container("200")["rootfs"], "size=8704M")
 	require.Empty(t, l.asRoot(node, "pct resize 200 rootfs 9G"))
 	require.Contains(t, l.container("200")["rootfs"], "size=9G")
+}
+
+// goBackToASnapshot: a machine and a container have what they had; both are off then.
+func goBackToASnapshot(t *testing.T) {
+	l := newContainerLab(t, func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "Administrator", nil })
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=210 scsi0=tank:1 memory=1024 start=1"))
+	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=211 ostemplate="+containerTemplate+" rootfs=tank:4 memory=1024 start=1"))
+	for _, guest := range []string{"qemu/210", "lxc/211"} {
+		l.must(http.MethodPost, "/nodes/vmhost/"+guest+"/snapshot", values("snapname=em-infra-20261126-100000"))
+		l.ok(http.MethodPut, "/nodes/vmhost/"+guest+"/config", values("memory=2048"), nil)
+	}
+	require.Empty(t, l.asRoot(node, "qm rollback 210 em-infra-20261126-100000"))
+	require.Empty(t, l.asRoot(node, "pct rollback 211 em-infra-20261126-100000"))
+	require.EqualValues(t, "1024", l.config("210")["memory"])
+	require.EqualValues(t, 1024, l.container("211")["memory"])
+	require.Equal(t, []string{"stopped", "stopped"}, []string{l.statusOf("210"), l.containerStatus("211")})
+}
+
+// removeSnapshots: then a disk that they held grows.
+func removeSnapshots(t *testing.T) {
+	l := newLab(t, nil)
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=file=nas:1,format=qcow2"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/snapshot", values("snapname=mine"))
+	grow := func() string {
+		return l.task(http.MethodPut, "/nodes/vmhost/qemu/101/resize", values("disk=scsi0 size=2G"))
+	}
+	require.Equal(t, "can't resize volume: scsi0 if snapshot exists", grow())
+	require.Empty(t, l.asRoot(node, "qm delsnapshot 101 mine"))
+	require.Equal(t, "OK", grow())
 }
 
 func startAContainerAtBoot(t *testing.T) {

@@ -21,7 +21,8 @@ const (
 var paths = map[role.Scope]string{
 	role.Root: "/", role.Host: "/nodes/HOST", role.Storage: "/storage/STORAGE", role.ISOStorage: "/storage/STORAGE of the ISO",
 	role.Machine: "/vms/VMID", role.GuestAgent: "/vms/VMID with the guest agent", role.Bridge: "/sdn/zones/localnetwork/BRIDGE",
-	role.Mapping: "/mapping/pci", role.Pool: "/pool/POOL",
+	role.Snapshots: "/vms/VMID of a system with snapshots",
+	role.Mapping:   "/mapping/pci", role.Pool: "/pool/POOL",
 }
 
 // TestTheTableOfPrivilegesIsCurrent: docs/security.md lists the privileges of the role, each with what it is for.

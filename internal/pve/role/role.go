@@ -21,6 +21,7 @@ const (
 	ISOStorage              // /storage/STORAGE, of the one that holds the ISO
 	Machine                 // /vms/VMID
 	GuestAgent              // /vms/VMID, of a machine whose image has QEMU's guest agent
+	Snapshots               // /vms/VMID, of a system of which snapshots are taken
 	Bridge                  // /sdn/zones/localnetwork/BRIDGE and, with a tag, /sdn/zones/localnetwork/BRIDGE/TAG
 	Mapping                 // /mapping/pci
 	Pool                    // /pool/POOL
@@ -155,6 +156,10 @@ var grants = []grant{
 		privilege: "VM.GuestAgent.Audit", scopes: []Scope{GuestAgent}, since: nine,
 		purpose: "asks the guest agent what it knows",
 	},
+	{
+		privilege: "VM.Snapshot", scopes: []Scope{Snapshots},
+		purpose: "takes snapshots of a system before a change, where systems.yaml asks for them, and removes those",
+	},
 }
 
 // Need determines the privileges of a role.
@@ -164,11 +169,15 @@ type Need struct {
 	// GuestAgent is whether images contain QEMU's guest agent. Without one there is no agent to query, and VM.Monitor, which
 	// Proxmox VE 8 requires for that, also gives access to QEMU's monitor.
 	GuestAgent bool
+	// Snapshots is whether snapshots of systems are taken before changes. Whoever may take some may remove any.
+	Snapshots bool
 }
 
 // Privileges returns the privileges of the role.
 func (n Need) Privileges() []string {
-	return privileges(n.Release, func(g grant) bool { return n.GuestAgent || !slices.Contains(g.scopes, GuestAgent) })
+	return privileges(n.Release, func(g grant) bool {
+		return (n.GuestAgent || !slices.Contains(g.scopes, GuestAgent)) && (n.Snapshots || !slices.Contains(g.scopes, Snapshots))
+	})
 }
 
 // On returns the privileges of the role that are needed on every path of a scope.

@@ -21,7 +21,7 @@ func TestEveryPrivilegeIsKnownToItsRelease(t *testing.T) {
 	t.Parallel()
 	for _, release := range schema.Releases() {
 		known := access.Privileges(release)
-		privileges := role.Need{Release: parsed(t, string(release)), GuestAgent: true}.Privileges()
+		privileges := role.Need{Release: parsed(t, string(release)), GuestAgent: true, Snapshots: true}.Privileges()
 		require.Subset(t, known, privileges, "a role with a privilege that %s does not know cannot be made (F12)", release)
 		require.NotContains(t, privileges, "Permissions.Modify")
 	}
@@ -41,6 +41,20 @@ func TestTheGuestAgentsPrivilege(t *testing.T) {
 	}
 }
 
+// TestThePrivilegeForSnapshots is in a role only where systems have some, and is never superfluous.
+func TestThePrivilegeForSnapshots(t *testing.T) {
+	t.Parallel()
+	for _, release := range []string{"8.4", "9.1"} {
+		need := role.Need{Release: parsed(t, release)}
+		require.NotContains(t, need.Privileges(), "VM.Snapshot")
+		with := need
+		with.Snapshots = true
+		require.Equal(t, append(need.Privileges(), "VM.Snapshot"), with.Privileges())
+		require.Equal(t, []string{"VM.Snapshot"}, role.On(role.Snapshots, need.Release))
+		require.Empty(t, role.Standing{RoleFound: true, Role: with.Privileges()}.SuperfluousInRole(need))
+	}
+}
+
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	release := parsed(t, "9.1")
@@ -49,11 +63,11 @@ func TestScopes(t *testing.T) {
 	require.Subset(t, role.On(role.ISOStorage, release), role.On(role.Storage, release))
 	var all []string
 	for _, scope := range []role.Scope{
-		role.Root, role.Host, role.Storage, role.ISOStorage, role.Machine, role.Bridge, role.Mapping, role.Pool, role.GuestAgent,
+		role.Root, role.Host, role.Storage, role.ISOStorage, role.Machine, role.Bridge, role.Mapping, role.Pool, role.GuestAgent, role.Snapshots,
 	} {
 		all = append(all, role.On(scope, release)...)
 	}
-	require.Subset(t, all, role.Need{Release: release, GuestAgent: true}.Privileges(), "a privilege that is needed nowhere is not least")
+	require.Subset(t, all, role.Need{Release: release, GuestAgent: true, Snapshots: true}.Privileges(), "a privilege that is needed nowhere is not least")
 }
 
 func TestReleasesThatAreNone(t *testing.T) {

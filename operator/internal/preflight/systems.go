@@ -37,6 +37,7 @@ func Systems(ctx context.Context, subject SystemsSubject) (Report, error) {
 			s.systemBridges(bounded, reader, subject, host)
 		}
 		s.systemVMIDs(bounded, reader, subject.Inventory.File)
+		s.systemSnapshots(bounded, reader, subject)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

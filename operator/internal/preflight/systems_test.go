@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,51 @@ func TestWhatHostsOfSystemsLack(t *testing.T) {
 			require.Equal(t, test.want, unsound(t, subject.Host, systemsOf(t, test.old, test.replacement)))
 		})
 	}
+}
+
+// withSnapshots is systemsYAML with snapshots of both systems.
+func withSnapshots(t *testing.T) *systems.Inventory {
+	t.Helper()
+	return systemsOf(t, "name: home", "name: home\nsnapshots: {keep: 2}")
+}
+
+func TestSnapshotsOfSystemsThatAreNotThereYet(t *testing.T) {
+	t.Parallel()
+	subject, _ := emulate(t, forSystems(emulatedConfig(schema.Release91)))
+	report, err := preflight.Systems(t.Context(), preflight.SystemsSubject{Inventory: withSnapshots(t), Host: subject.Host})
+	require.NoError(t, err)
+	require.Empty(t, report.Unsound())
+	require.Equal(t, preflight.Check{Name: "snapshot", Result: preflight.OK, Sentence: "snapshots can be taken of 2 systems before changes"}, report[len(report)-1])
+}
+
+func TestATokenThatMayTakeNoSnapshots(t *testing.T) {
+	t.Parallel()
+	config := forSystems(emulatedConfig(schema.Release84))
+	config.Tokens[0].Privileges = slices.DeleteFunc(config.Tokens[0].Privileges, func(name string) bool { return name == "VM.Snapshot" })
+	subject, _ := emulate(t, config)
+	require.Equal(t, []string{
+		"token ops@pve!k8s lacks VM.Snapshot on /vms/210, /vms/211, without which no snapshot is taken before a change: " +
+			"as root on the host: `pveum role modify EmInfraOperator --append 1 --privs \"VM.Snapshot\"`, or the same for the role that the token has there; " +
+			"or take no snapshots: leave out snapshots in systems.yaml",
+	}, unsound(t, subject.Host, withSnapshots(t)))
+	require.Empty(t, unsound(t, subject.Host, systemsOf(t, "name: home", "name: home\nsnapshots: {keep: 0}")), "none are taken")
+}
+
+// TestStoragesThatTakeNoSnapshots: a raw file cannot, which the host knows of a system that is there.
+func TestStoragesThatTakeNoSnapshots(t *testing.T) {
+	t.Parallel()
+	config := forSystems(emulatedConfig(schema.Release91))
+	for i := range config.Hosts {
+		config.Hosts[i].Storages[0].Content = append(config.Hosts[i].Storages[0].Content, lab.Images)
+	}
+	subject, _ := emulate(t, config)
+	client, err := subject.Host.Client()
+	require.NoError(t, err)
+	require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", map[string]any{"vmid": 210, "name": "tools", "scsi0": "local:1"}, nil))
+	require.Eventually(t, func() bool { return len(unsound(t, subject.Host, withSnapshots(t))) > 0 }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, []string{
+		"a storage of tools (VM 210 on pve1) cannot take snapshots: set snapshots: {keep: 0} for tools; after that, its disks can be moved to a storage that can, such as ZFS, LVM-thin or Ceph",
+	}, unsound(t, subject.Host, withSnapshots(t)))
 }
 
 // TestAStackOfHostsMakesWhatSystemsLack: then its run is the remedy, not a command on the host.

@@ -1,0 +1,132 @@
+package systemsnapshots
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/risk"
+)
+
+// Host is the read access to Proxmox VE.
+type Host interface {
+	// Guests returns the guests that the token may see.
+	Guests(ctx context.Context) ([]pve.Guest, error)
+	// GuestConfig returns the configuration of a guest.
+	GuestConfig(ctx context.Context, guest pve.Guest) (pve.GuestConfig, error)
+	// Snapshots returns the snapshots of a guest, the oldest first.
+	Snapshots(ctx context.Context, guest pve.Guest) ([]pve.Snapshot, error)
+	// Storages returns the storages of a host.
+	Storages(ctx context.Context, node string) ([]pve.Storage, error)
+}
+
+// Wanted is a snapshot that is to be taken of a system before it is changed.
+type Wanted struct {
+	// System is its name in the inventory.
+	System string
+	// Guest is the system on its host.
+	Guest pve.Guest
+	// Keep is how many snapshots stay.
+	Keep int
+	// Changes are what is changed, in words.
+	Changes []string
+}
+
+// Foresee returns the snapshots to be taken before a run, and says them in the assessment. A change that Proxmox VE refuses because of
+// snapshots becomes impossible there. It asks the host only about systems of which snapshots are taken, and about such changes.
+func Foresee(ctx context.Context, host Host, all []systems.System, steps []plan.Step, assessment *risk.Assessment) ([]Wanted, error) {
+	var wanted []Wanted
+	var guests []pve.Guest
+	for i := range assessment.Findings {
+		f := &assessment.Findings[i]
+		at := slices.IndexFunc(all, func(s systems.System) bool { return s.Name == f.Subject })
+		if at < 0 || f.Kind != risk.Change && f.Kind != risk.Reboot {
+			continue
+		}
+		one := subject{System: all[at], step: stepOf(steps, all[at].VMID), finding: f}
+		if one.KeptSnapshots() == 0 && !one.mayBeHeld() {
+			continue
+		}
+		if guests == nil {
+			var err error
+			if guests, err = host.Guests(ctx); err != nil {
+				return nil, unread("the list of guests", err)
+			}
+		}
+		taken, err := one.foresee(ctx, host, guests)
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, taken...)
+	}
+	return wanted, nil
+}
+
+// subject is a system that is changed.
+type subject struct {
+	systems.System
+
+	step    plan.Step // of the virtual machine; empty if it is no machine, or the machine itself does not change
+	finding *risk.Finding
+}
+
+// foresee returns the snapshot to be taken of one system; none if it has none, or if its change is impossible.
+func (s subject) foresee(ctx context.Context, host Host, guests []pve.Guest) ([]Wanted, error) {
+	at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == s.VMID })
+	if at < 0 {
+		return nil, fmt.Errorf("%s (VMID %d) is on no host that the token sees, so nothing is known of its snapshots: run up again, with the refresh", s.Name, s.VMID)
+	}
+	guest := guests[at]
+	obstacles, err := s.obstacles(ctx, host, guest)
+	if err != nil {
+		return nil, err
+	}
+	if len(obstacles) > 0 {
+		return nil, s.refuse(ctx, host, guest, obstacles)
+	}
+	if s.KeptSnapshots() == 0 {
+		return nil, nil
+	}
+	stay := fmt.Sprintf("the newest %d stay", s.KeptSnapshots())
+	if s.KeptSnapshots() == 1 {
+		stay = "only that one stays"
+	}
+	wanted := Wanted{System: s.Name, Guest: guest, Keep: s.KeptSnapshots(), Changes: slices.Clone(s.finding.What)}
+	s.finding.Means = append(s.finding.Means, "a snapshot is taken first, and "+stay)
+	return []Wanted{wanted}, nil
+}
+
+// refuse makes the change impossible if snapshots are to be taken, or if there are any.
+func (s subject) refuse(ctx context.Context, host Host, guest pve.Guest, obstacles []string) error {
+	taken, err := host.Snapshots(ctx, guest)
+	if err != nil {
+		return unread("the snapshots of "+s.Name, err)
+	}
+	var ways []string
+	if s.KeptSnapshots() > 0 {
+		ways = append(ways, fmt.Sprintf("set snapshots: {keep: 0} for %s until that is done", s.Name))
+	}
+	if len(taken) > 0 {
+		names := make([]string, len(taken))
+		for i, one := range taken {
+			names[i] = one.Name
+		}
+		ways = append(ways, fmt.Sprintf("remove the snapshots of %s on %s, %s, each with `qm delsnapshot %d NAME`", s.Name, guest.Node, strings.Join(names, " and "), guest.VMID))
+	}
+	if len(ways) == 0 {
+		return nil
+	}
+	f := s.finding
+	f.Kind, f.Means = risk.Impossible, nil
+	f.What = append(f.What, "cannot be done with snapshots: "+strings.Join(obstacles, ", and "))
+	f.Undo = append(f.Undo, strings.Join(ways, " and "))
+	return nil
+}
+
+func unread(what string, err error) error {
+	return fmt.Errorf("%s cannot be read (%w), so it is not known whether snapshots are possible: see that the host answers, then run again", what, err)
+}

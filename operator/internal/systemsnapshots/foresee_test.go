@@ -1,0 +1,187 @@
+package systemsnapshots_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/systemsnapshots"
+)
+
+// host is a Proxmox VE host with a machine and a container.
+type host struct {
+	disk     string // of the machine
+	shared   bool   // is its storage
+	taken    []pve.Snapshot
+	fails    string // the call that fails
+	requests int
+}
+
+var errAway = errors.New("connection refused")
+
+func (h *host) answer(call string) error {
+	h.requests++
+	if h.fails == call {
+		return errAway
+	}
+	return nil
+}
+
+func (h *host) Guests(context.Context) ([]pve.Guest, error) {
+	return []pve.Guest{
+		{VMID: 210, Node: "vmhost", Type: pve.TypeVM}, {VMID: 211, Node: "vmhost", Type: pve.TypeContainer},
+	}, h.answer("guests")
+}
+
+func (h *host) GuestConfig(context.Context, pve.Guest) (pve.GuestConfig, error) {
+	return pve.GuestConfig{"scsi0": h.disk + ",size=16G"}, h.answer("config")
+}
+
+func (h *host) Snapshots(context.Context, pve.Guest) ([]pve.Snapshot, error) {
+	return h.taken, h.answer("snapshots")
+}
+
+func (h *host) Storages(context.Context, string) ([]pve.Storage, error) {
+	return []pve.Storage{{Name: "tank", Shared: pve.Flag(h.shared)}}, h.answer("storages")
+}
+
+// both are a machine and a container.
+func both(keep int) []systems.System {
+	return []systems.System{
+		{Name: "tools", VMID: 210, Snapshots: &systems.Snapshots{Keep: keep}}, {Name: "pihole", VMID: 211, Snapshots: &systems.Snapshots{Keep: keep}},
+	}
+}
+
+// changed is an assessment of a change of the machine, and its step.
+func changed(kind risk.Kind, paths ...string) ([]plan.Step, *risk.Assessment) {
+	inputs := map[string]any{"vmId": 210.0, "disks": []any{map[string]any{"interface": "scsi0", "datastoreId": "tank"}}}
+	step := plan.Step{
+		Op: apitype.OpUpdate, URN: resource.NewURN("s", "p", "", token.VirtualMachine, "home-tools-vm"), Old: inputs, New: inputs, Changed: paths,
+	}
+	return []plan.Step{step}, &risk.Assessment{Findings: []risk.Finding{
+		{Kind: risk.Change, Subject: "home-image-9100", What: []string{"template of an image"}},
+		{Kind: kind, Subject: "tools", What: []string{"memory 1024 → 2048 MiB"}, Means: []string{"it is away while it reboots"}},
+	}}
+}
+
+func TestWhatIsTakenBeforeAChange(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kind  risk.Kind
+		keep  int
+		paths []string
+		taken bool
+		means string
+	}{
+		"a reboot":                         {risk.Reboot, 3, []string{"memory.dedicated"}, true, "a snapshot is taken first, and the newest 3 stay"},
+		"a change in place":                {risk.Change, 1, []string{"tags"}, true, "a snapshot is taken first, and only that one stays"},
+		"a ZFS disk that grows":            {risk.Change, 1, []string{"disks[0].size"}, true, "a snapshot is taken first, and only that one stays"},
+		"a system without snapshots":       {risk.Reboot, 0, []string{"memory.dedicated"}, false, ""},
+		"a new system":                     {risk.Create, 3, nil, false, ""},
+		"a replacement, which deletes all": {risk.Replace, 3, []string{"vmId"}, false, ""},
+		"a deletion":                       {risk.Delete, 3, nil, false, ""},
+		"an impossible change":             {risk.Impossible, 3, []string{"disks[0].size"}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := &host{disk: "tank:vm-210-disk-0"}
+			steps, assessment := changed(test.kind, test.paths...)
+			wanted, err := systemsnapshots.Foresee(t.Context(), h, both(test.keep), steps, assessment)
+			require.NoError(t, err)
+			tools := assessment.Findings[1]
+			require.Equal(t, test.kind, tools.Kind)
+			if !test.taken {
+				require.Empty(t, wanted)
+				require.Equal(t, []string{"it is away while it reboots"}, tools.Means)
+				require.Zero(t, h.requests, "the host is not asked")
+				return
+			}
+			require.Equal(t, []systemsnapshots.Wanted{{
+				System: "tools", Guest: pve.Guest{VMID: 210, Node: "vmhost", Type: pve.TypeVM}, Keep: test.keep, Changes: []string{"memory 1024 → 2048 MiB"},
+			}}, wanted)
+			require.Equal(t, []string{"it is away while it reboots", test.means}, tools.Means)
+		})
+	}
+}
+
+// TestAContainerHasNoStepOfAMachine: its root grows by a Command.
+func TestAContainerHasNoStepOfAMachine(t *testing.T) {
+	t.Parallel()
+	assessment := &risk.Assessment{Findings: []risk.Finding{{Kind: risk.Change, Subject: "pihole", What: []string{"disk 8 → 12 GiB"}}}}
+	wanted, err := systemsnapshots.Foresee(t.Context(), &host{}, both(2), nil, assessment)
+	require.NoError(t, err)
+	require.Len(t, wanted, 1)
+	require.Equal(t, pve.TypeContainer, wanted[0].Guest.Type)
+}
+
+func TestChangesThatSnapshotsHold(t *testing.T) {
+	t.Parallel()
+	const (
+		moves = "cannot be done with snapshots: Proxmox VE moves no disk that has some"
+		grows = "cannot be done with snapshots: Proxmox VE grows no qcow2 file that has some"
+		local = "cannot be done with snapshots: Proxmox VE moves no machine whose disks have some to another host, unless both hosts share the storage"
+		zero  = "set snapshots: {keep: 0} for tools until that is done"
+	)
+	mine := []pve.Snapshot{{Name: "mine"}, {Name: "em-infra-20261126-100000"}}
+	remove := "remove the snapshots of tools on vmhost, mine and em-infra-20261126-100000, each with `qm delsnapshot 210 NAME`"
+	for name, test := range map[string]struct {
+		paths     []string
+		keep      int
+		host      host
+		what, way string
+	}{
+		"a qcow2 file grows, snapshots are to be taken": {[]string{"disks[0].size"}, 1, host{disk: "local:210/vm-210-disk-0.qcow2"}, grows, zero},
+		"a qcow2 file with snapshots grows":             {[]string{"disks[0].size"}, 0, host{disk: "local:210/vm-210-disk-0.qcow2", taken: mine}, grows, remove},
+		"both":                                          {[]string{"disks[0].size"}, 2, host{disk: "local:210/vm-210-disk-0.qcow2", taken: mine}, grows, zero + " and " + remove},
+		"a disk moves":                                  {[]string{"disks[0].datastoreId"}, 2, host{disk: "tank:vm-210-disk-0"}, moves, zero},
+		"a disk moves and grows":                        {[]string{"disks[0].datastoreId", "disks[0].size"}, 2, host{disk: "local:210/a.qcow2"}, moves + ", and Proxmox VE grows no qcow2 file that has some", zero},
+		"another host":                                  {[]string{"nodeName"}, 2, host{disk: "tank:vm-210-disk-0"}, local, zero},
+		"another host that shares the storage":          {[]string{"nodeName"}, 2, host{disk: "tank:vm-210-disk-0", shared: true}, "", ""},
+		"a disk without snapshots moves":                {[]string{"disks[0].datastoreId"}, 0, host{disk: "tank:vm-210-disk-0"}, "", ""},
+		"a disk with snapshots on ZFS grows":            {[]string{"disks[0].size"}, 0, host{disk: "tank:vm-210-disk-0", taken: mine}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps, assessment := changed(risk.Change, test.paths...)
+			wanted, err := systemsnapshots.Foresee(t.Context(), &test.host, both(test.keep), steps, assessment)
+			require.NoError(t, err)
+			tools := assessment.Findings[1]
+			if test.what == "" {
+				require.Equal(t, risk.Change, tools.Kind)
+				require.Empty(t, assessment.Refusal(nil))
+				return
+			}
+			require.Empty(t, wanted)
+			require.Equal(t, risk.Impossible, tools.Kind)
+			require.Equal(t, []string{"memory 1024 → 2048 MiB", test.what}, tools.What)
+			require.Equal(t, "refused: "+test.way, assessment.Refusal(nil))
+		})
+	}
+}
+
+func TestAHostThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	for call, what := range map[string]string{
+		"guests": "the list of guests", "config": "the configuration of tools", "storages": "the storages of vmhost", "snapshots": "the snapshots of tools",
+	} {
+		steps, assessment := changed(risk.Change, "nodeName")
+		_, err := systemsnapshots.Foresee(t.Context(), &host{fails: call}, both(1), steps, assessment)
+		require.EqualError(t, err, what+" cannot be read (connection refused), so it is not known whether snapshots are possible: see that the host answers, then run again")
+	}
+	steps, assessment := changed(risk.Change, "tags")
+	gone := both(1)
+	gone[0].VMID = 999
+	_, err := systemsnapshots.Foresee(t.Context(), &host{}, gone, steps, assessment)
+	require.EqualError(t, err, "tools (VMID 999) is on no host that the token sees, so nothing is known of its snapshots: run up again, with the refresh")
+	require.Equal(t, 1, strings.Count(err.Error(), ": "))
+}
