@@ -103,13 +103,10 @@ func (r *rehearsal) snapshotsThatCannotBeTaken() {
 	give(privileges)
 
 	before := r.snapshotsOf("qemu/210")
-	lock := func(params map[string]any) {
-		require.NoError(r.t, r.asRoot().Put(r.t.Context(), "/nodes/vmhost/qemu/210/config", params, nil))
-	}
-	lock(map[string]any{"lock": "backup"})
+	require.NoError(r.t, r.asRoot().Put(r.t.Context(), "/nodes/vmhost/qemu/210/config", map[string]any{"lock": "backup"}, nil))
 	failed := strings.Join(strings.Fields(r.mustRun(1, "up", "--lab", "--yes")), " ")
 	require.Contains(r.t, failed, "VM 210 on vmhost cannot be taken: VM is locked (backup): mend that, or set snapshots: {keep: 0} for tools, then run up again; no system was changed")
-	lock(map[string]any{"delete": "lock", "skiplock": 1})
+	r.mustRun(0, "lab", "unlock", "210")
 	require.Equal(r.t, before, r.snapshotsOf("qemu/210"))
 	require.NotContains(r.t, r.guestSetting("qemu/210", "tags"), "c")
 }
