@@ -24,6 +24,12 @@ var (
 	brown   = tone{"#a2541c", "#f0a064"}
 	green   = tone{"#1f9d55", "#4ade80"}
 	red     = tone{"#d33f3f", "#ff7b7b"}
+	indigo  = tone{"#4b5a86", "#a9b8e6"}
+	gold    = tone{"#7d6100", "#d9bb4c"}
+	violet  = tone{"#7a3fb8", "#c79bff"}
+	rose    = tone{"#b02a6b", "#ff8fc4"}
+	olive   = tone{"#5a6900", "#b5c94a"}
+	cyan    = tone{"#0b6e8a", "#5cc8e6"}
 )
 
 // style is the style of a class of shapes.
@@ -33,6 +39,9 @@ type style struct {
 	more         string // presentation attributes that are the same in dark mode
 }
 
+// ofACluster is how the frame of a cluster differs from others beside its colour.
+const ofACluster = `stroke-width="2"`
+
 var styles = []style{
 	{class: "title", fill: text, more: fmt.Sprintf(`font-size="%d" font-weight="600"`, titleSize)},
 	{class: "name", fill: text, more: `font-weight="600"`},
@@ -40,9 +49,16 @@ var styles = []style{
 	{class: "ground", fill: ground},
 	{class: "host", fill: surface, stroke: edge},
 	{class: "card", fill: raised, stroke: edge},
+	{class: "frame", fill: noTone, stroke: edge},
+	{class: "violet", fill: noTone, stroke: violet, more: ofACluster},
+	{class: "rose", fill: noTone, stroke: rose, more: ofACluster},
+	{class: "olive", fill: noTone, stroke: olive, more: ofACluster},
+	{class: "cyan", fill: noTone, stroke: cyan, more: ofACluster},
 	{class: "control", fill: blue},
 	{class: "worker", fill: teal},
 	{class: "gpu", fill: brown},
+	{class: "machine", fill: indigo},
+	{class: "container", fill: gold},
 	{class: "healthy", fill: green},
 	{class: "unhealthy", fill: red},
 	{class: "unknown", fill: noTone, stroke: muted},
@@ -65,14 +81,14 @@ var attributes = func() map[string]string {
 	return byClass
 }()
 
-// look returns the class of a shape with its presentation attributes.
-func look(class string) string { return attributes[class] }
-
-// dark returns the style sheet for dark mode: CSS rules take precedence over presentation attributes.
-func dark() string {
+// dark returns the style sheet for dark mode of the classes that are used: CSS rules take precedence over presentation attributes.
+func dark(used map[string]bool) string {
 	var rules strings.Builder
 	rules.WriteString("@media (prefers-color-scheme: dark) {\n")
 	for _, s := range styles {
+		if !used[s.class] {
+			continue
+		}
 		fmt.Fprintf(&rules, "  .%s { fill: %s;", s.class, s.fill.dark)
 		if s.stroke != (tone{}) {
 			fmt.Fprintf(&rules, " stroke: %s;", s.stroke.dark)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,12 +64,22 @@ func clusters() map[string]graph.Cluster {
 	return map[string]graph.Cluster{"alone": alone, "single": single, "three-hosts": ha, "many": many, "forty": forty}
 }
 
+// pictures are all pictures of the tests by name.
+func pictures() map[string]graph.Drawn {
+	all := map[string]graph.Drawn{}
+	for name, cluster := range clusters() {
+		all[name] = cluster
+	}
+	maps.Copy(all, sites())
+	return all
+}
+
 func TestSVG(t *testing.T) {
 	t.Parallel()
-	for name, cluster := range clusters() {
+	for name, drawn := range pictures() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden.Equal(t, filepath.Join("testdata", name+".svg"), string(graph.SVG(cluster)))
+			golden.Equal(t, filepath.Join("testdata", name+".svg"), string(graph.SVG(drawn)))
 		})
 	}
 }
@@ -117,41 +129,91 @@ func shapes(t *testing.T, svg []byte) []shape {
 	}
 }
 
-// TestTextFitsItsBox: no line of a card leaves the card, nothing leaves the picture, and no two cards overlap.
+// boxes is the number of hosts, frames and cards that a picture has to have.
+type boxes struct{ hosts, frames, cards int }
+
+func expected() map[string]boxes {
+	return map[string]boxes{
+		"alone": {1, 0, 1}, "single": {1, 0, 2}, "three-hosts": {3, 0, 5}, "many": {5, 0, 35}, "forty": {1, 0, 40},
+		"with-nas": {2, 1, 4}, "systems": {2, 0, 4}, "systems-asked": {2, 0, 4}, "hosts": {2, 4, 7}, "site": {6, 16, 25}, "site-asked": {1, 1, 3},
+		"crowded-site": {1, 7, 103}, "site-of-hosts": {2, 4, 7},
+	}
+}
+
+// isFrame reports whether a shape is the frame of a group.
+func (s shape) isFrame() bool {
+	return s.element == "rect" && s.width > 11 && slices.Contains([]string{"frame", "violet", "rose", "olive", "cyan"}, s.class)
+}
+
+func (s shape) contains(other shape) bool {
+	return s.x <= other.x && s.y <= other.y && other.x+other.width <= s.x+s.width && other.y+other.height <= s.y+s.height
+}
+
+func (s shape) isApartFrom(other shape) bool {
+	return s.x >= other.x+other.width || other.x >= s.x+s.width || s.y >= other.y+other.height || other.y >= s.y+s.height
+}
+
+// TestBoxesDoNotOverlap: each card lies in a host and in the frame of its group, if that has one, each frame in a host, and none of a kind
+// overlap.
+func TestBoxesDoNotOverlap(t *testing.T) {
+	t.Parallel()
+	for name, drawn := range pictures() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var hosts, frames, cards []shape
+			for _, s := range shapes(t, graph.SVG(drawn)) {
+				switch {
+				case s.element == "rect" && s.class == "host":
+					hosts = append(hosts, s)
+				case s.isFrame():
+					frames = append(frames, s)
+					require.True(t, hosts[len(hosts)-1].contains(s), "a frame in its host")
+				case s.element == "rect" && s.class == "card":
+					cards = append(cards, s)
+					require.True(t, hosts[len(hosts)-1].contains(s), "a card in its host")
+					require.True(t, len(frames) == 0 || frames[len(frames)-1].contains(s) || !hosts[len(hosts)-1].contains(frames[len(frames)-1]), "a card in its frame")
+				}
+			}
+			for _, kind := range [][]shape{hosts, frames, cards} {
+				for at, one := range kind {
+					for _, other := range kind[:at] {
+						require.True(t, one.isApartFrom(other), "%+v and %+v", one, other)
+					}
+				}
+			}
+			require.Equal(t, expected()[name], boxes{len(hosts), len(frames), len(cards)})
+		})
+	}
+}
+
+// TestTextFitsItsBox: no line leaves its card, frame or host, no two of the same line of text overlap, and nothing leaves the picture.
 func TestTextFitsItsBox(t *testing.T) {
 	t.Parallel()
 	const widest = 0.61 * 13 // of a monospaced font, per character
-	for name, cluster := range clusters() {
+	for name, drawn := range pictures() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := shapes(t, graph.SVG(cluster))
+			all := shapes(t, graph.SVG(drawn))
 			whole := all[0]
-			var card shape
-			var cards []shape
+			ends := map[int]float64{} // of the texts by base line, within the innermost box
+			var inside shape
 			for _, s := range all {
-				switch {
-				case s.element == "rect" && s.class == "card":
-					card = s
-					for _, other := range cards {
-						apart := card.x >= other.x+other.width || other.x >= card.x+card.width || card.y >= other.y+other.height || other.y >= card.y+card.height
-						require.True(t, apart, "cards overlap")
-					}
-					cards = append(cards, card)
-				case s.element == "text" && s.class != "title":
+				if s.element == "rect" && (s.class == "host" || s.class == "card" || s.isFrame()) {
+					inside, ends = s, map[int]float64{}
+				}
+				if s.element == "text" && s.class != "title" {
 					right := float64(s.x) + float64(utf8.RuneCountInString(s.text))*widest
 					require.LessOrEqual(t, right, float64(whole.width), s.text)
-					if inside := s.x > card.x && s.x < card.x+card.width && s.y > card.y && s.y < card.y+card.height; inside {
-						require.LessOrEqual(t, right, float64(card.x+card.width-8), s.text)
+					require.Less(t, s.y, whole.height, s.text)
+					if s.x > inside.x && s.x < inside.x+inside.width && s.y > inside.y && s.y < inside.y+inside.height {
+						require.LessOrEqual(t, right, float64(inside.x+inside.width-8), s.text)
 					}
+					require.Greater(t, float64(s.x), ends[s.y], s.text)
+					ends[s.y] = right
 				}
 				require.LessOrEqual(t, s.x+s.width, whole.width)
 				require.LessOrEqual(t, s.y+s.height, whole.height)
 			}
-			nodes := 0
-			for _, host := range cluster.Hosts {
-				nodes += len(host.Nodes)
-			}
-			require.Len(t, cards, nodes)
 		})
 	}
 }
@@ -160,10 +222,10 @@ func TestTextFitsItsBox(t *testing.T) {
 // black.
 func TestEveryShapeHasItsColours(t *testing.T) {
 	t.Parallel()
-	for name, cluster := range clusters() {
+	for name, picture := range pictures() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			drawn := string(graph.SVG(cluster))
+			drawn := string(graph.SVG(picture))
 			require.NotContains(t, drawn, "var(")
 			shapes := regexp.MustCompile(`<(rect|circle|text) [^>]*>`).FindAllString(drawn, -1)
 			require.NotEmpty(t, shapes)
