@@ -1,4 +1,4 @@
-// Package page writes what is known about a stack as one HTML file: it needs no network, no script and no other file, follows the
+// Package page writes what is known about a stack, or about all of a site, as one HTML file: it needs no network, no script and no other file, follows the
 // reader's choice of light or dark, and fits a phone.
 package page
 
@@ -52,23 +52,38 @@ type Copy struct {
 }
 
 var (
+	//go:embed parts.html
+	parts string
 	//go:embed page.html
 	source string
+	//go:embed site.html
+	siteSource string
 	//go:embed page.css
 	sheet string
 
-	layout = template.Must(template.New("page").Funcs(template.FuncMap{
-		"time": shown, "seconds": spell, "took": took, "prose": prose,
-	}).Parse(source))
+	layout     = parsed("page", source)
+	siteLayout = parsed("site", siteSource)
 	escaped = template.Must(template.New("escaped").Parse("{{.}}"))
 )
 
+// parsed returns the template of a page with the parts that all pages have.
+func parsed(name, source string) *template.Template {
+	functions := template.FuncMap{"time": shown, "seconds": spell, "took": took, "prose": prose}
+	return template.Must(template.Must(template.New(name).Funcs(functions).Parse(source)).Parse(parts))
+}
+
 // HTML returns the page without the secrets. It is the last of several gates: nothing of what it is made from should contain one.
 func (p Page) HTML(secrets []string) ([]byte, error) {
+	return written(layout, secrets, func(redactor *artifacts.Redactor) any {
+		return view{Page: p, look: lookOf(p.Picture, redactor)}
+	})
+}
+
+// written fills a template in, and removes the secrets from what comes of it.
+func written(layout *template.Template, secrets []string, view func(*artifacts.Redactor) any) ([]byte, error) {
 	var text bytes.Buffer
 	redactor := artifacts.NewRedactor(append(inHTML(secrets), secrets...))
-	err := layout.Execute(&text, view{Page: p, redactor: redactor, Style: template.CSS(sheet), Drawing: template.HTML(p.Picture)}) //nolint:gosec // both are our own
-	if err != nil {
+	if err := layout.Execute(&text, view(redactor)); err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
 	return redactor.Redact(text.Bytes()), nil
@@ -90,12 +105,25 @@ func inHTML(secrets []string) []string {
 // view is what the template reads.
 type view struct {
 	Page
+	look
+}
 
+// look is what both pages have in common.
+type look struct {
 	redactor *artifacts.Redactor
 
 	Style   template.CSS
 	Drawing template.HTML
 }
+
+func lookOf(picture []byte, redactor *artifacts.Redactor) look {
+	return look{redactor: redactor, Style: template.CSS(sheet), Drawing: template.HTML(picture)} //nolint:gosec // both are our own
+}
+
+func (l look) hide(text string) string { return string(l.redactor.Redact([]byte(text))) }
+
+// Pictured is what the picture shows.
+func (view) Pictured() string { return "Cluster" }
 
 // Title is the name of the page.
 func (v view) Title() string {
@@ -110,8 +138,6 @@ func (v view) Facts() []status.Line { return v.Status.Facts(v.hide) }
 
 // Findings are the problems, each with what to do.
 func (v view) Findings() []status.Line { return v.Status.Findings(v.hide) }
-
-func (v view) hide(text string) string { return string(v.redactor.Redact([]byte(text))) }
 
 // Verdict says in a few words whether something needs attention.
 func (v view) Verdict() string {

@@ -38,16 +38,31 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// written returns all pages of the tests by name, with those of sites.
+func written(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for name, of := range pages() {
+		text, err := of.HTML(nil)
+		require.NoError(t, err)
+		all[name] = string(text)
+	}
+	for name, of := range sites() {
+		text, err := of.HTML(nil)
+		require.NoError(t, err)
+		all[name] = string(text)
+	}
+	return all
+}
+
 // TestNothingIsLoaded: a page names no file and no address to load from, and has no script.
 func TestNothingIsLoaded(t *testing.T) {
 	t.Parallel()
-	for _, of := range pages() {
-		written, err := of.HTML(nil)
-		require.NoError(t, err)
+	for name, text := range written(t) {
 		for _, forbidden := range []string{"<script", "src=", "@import", "url(", "javascript:", "href=\"http"} {
-			require.NotContains(t, string(written), forbidden)
+			require.NotContains(t, text, forbidden, name)
 		}
-		require.Contains(t, string(written), `content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"`)
+		require.Contains(t, text, `content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"`, name)
 	}
 }
 
