@@ -108,7 +108,7 @@ func (s *session) take(needed needs) error {
 	}
 	inv, isPlatform := content.(*inventory.Inventory)
 	if !isPlatform {
-		return fmt.Errorf("a stack of the kind %s is neither a platform nor a layer", content.Kind())
+		return errOtherContent(content)
 	}
 	s.work(inv)
 	if !needed.newStack {
@@ -130,4 +130,9 @@ func (s *session) content() Content {
 	default:
 		return nil
 	}
+}
+
+// errOtherContent is the error of a kind of stack that this code does not know.
+func errOtherContent(content Content) error {
+	return fmt.Errorf("a stack of the kind %s is neither a platform nor a layer", content.Kind())
 }

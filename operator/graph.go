@@ -13,12 +13,25 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/graph"
 )
 
-// Graph draws the cluster of the inventory as an SVG that follows the reader's choice of light or dark. If there are credentials of
-// the cluster, it also asks each node whether it answers.
+// Graph draws the inventory of the stack, of any kind, as an SVG that follows the reader's choice of light or dark. If there are credentials
+// of its cluster, it also asks each node whether it answers.
 func (o *Operator) Graph(ctx context.Context) ([]byte, error) {
-	inv, err := o.Inventory()
+	drawn, err := o.picture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return graph.SVG(drawn), nil
+}
+
+// picture returns the picture of the stack's inventory, with the health of nodes that can be asked.
+func (o *Operator) picture(ctx context.Context) (graph.Drawn, error) {
+	content, err := o.Content()
 	if err != nil {
 		return nil, refused(err)
+	}
+	inv, isPlatform := content.(*inventory.Inventory)
+	if !isPlatform {
+		return pictureUnasked(content)
 	}
 	if inv, err = o.inLab(inv); err != nil {
 		return nil, err
@@ -27,7 +40,19 @@ func (o *Operator) Graph(ctx context.Context) ([]byte, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	return graph.SVG(pictured(inv, askNodes(ctx, inv.Nodes, talosconfig))), nil
+	return pictured(inv, askNodes(ctx, inv.Nodes, talosconfig)), nil
+}
+
+// pictureUnasked returns the picture of an inventory of any kind, as if neither nodes nor hosts were asked.
+func pictureUnasked(content Content) (graph.Drawn, error) {
+	switch content := content.(type) {
+	case layer:
+		return content.picture(StatusReport{}), nil
+	case *inventory.Inventory:
+		return pictured(content, make([]graph.Health, len(content.Nodes))), nil
+	default:
+		return nil, errOtherContent(content)
+	}
 }
 
 // inLab returns the inventory with the lab's addresses if this is a rehearsal with a lab, else unchanged.
@@ -76,6 +101,9 @@ func pictured(inv *inventory.Inventory, healths []graph.Health) graph.Cluster {
 			}
 		}
 		picture.Hosts = append(picture.Hosts, drawn)
+	}
+	if c.Storage != nil {
+		picture.NAS = picturedNAS(*c.Storage)
 	}
 	return picture
 }

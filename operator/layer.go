@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/graph"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/operator/internal/span"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -24,6 +25,8 @@ type layer interface {
 	systems() []status.System
 	// findByHand compares what the engine's refresh does not read with the state.
 	findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand
+	// picture returns the picture of the inventory with what a status says; an empty one says nothing.
+	picture(found StatusReport) graph.Drawn
 }
 
 // layerFacts are what the checks of a layer know beside its inventory.

@@ -68,36 +68,50 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	exported, err := s.state.Seen(ctx)
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := state.SecretTexts(exported.Deployment)
+	secrets, err := s.unshown(ctx)
 	if err != nil {
 		return nil, err
 	}
 	written.Status, written.Drift = &found.StatusReport, &differs
 	written.Cluster, written.Nodes = s.inventory.Cluster.Name, resourceNames(s.inventory)
-	written.Picture = graph.SVG(pictured(s.inventory, healthsIn(found.StatusReport)))
+	written.Picture = graph.SVG(s.picture(found.StatusReport))
 	if written.Copies, err = s.reportedCopies(ctx); err != nil {
 		return nil, err
 	}
 	written.Runs, err = s.artifacts().Runs()
+	return secrets, err
+}
+
+// unshown returns what must not be on a page: the secrets of the state and of the configuration.
+func (s *session) unshown(ctx context.Context) ([]string, error) {
+	exported, err := s.state.Seen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := state.SecretTexts(exported.Deployment)
 	return append(secrets, s.secrets...), err
 }
 
-// healthsIn returns whether each node answered.
-func healthsIn(report StatusReport) []graph.Health {
-	var healths []graph.Health
-	for _, machine := range report.Machines {
-		health := graph.Unknown
-		if machine.Node != nil {
-			health = graph.Unhealthy
-			if machine.Node.Stage != "" {
-				health = graph.Healthy
-			}
+// picture returns the picture of the stack with what its status says.
+func (s *session) picture(found StatusReport) graph.Drawn {
+	if s.layer != nil {
+		return s.layer.picture(found)
+	}
+	return pictured(s.inventory, healthsIn(s.inventory.Nodes, found))
+}
+
+// healthsIn returns whether each node answered; unknown for one that the report does not have.
+func healthsIn(nodes inventory.Nodes, report StatusReport) []graph.Health {
+	healths := make([]graph.Health, len(nodes))
+	for i := range min(len(nodes), len(report.Machines)) { // a report has the machines in the order of the inventory, or none
+		machine := report.Machines[i]
+		switch {
+		case machine.Node == nil:
+		case machine.Node.Stage != "":
+			healths[i] = graph.Healthy
+		default:
+			healths[i] = graph.Unhealthy
 		}
-		healths = append(healths, health)
 	}
 	return healths
 }

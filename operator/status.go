@@ -36,6 +36,11 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.anyStatus(ctx)
+}
+
+// anyStatus returns the status of a stack of any kind.
+func (s *session) anyStatus(ctx context.Context) (*Status, error) {
 	if s.layer != nil {
 		return layerRun{s}.status(ctx)
 	}

@@ -18,9 +18,11 @@ func newGraphCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "graph --stack STACK",
-		Short: "Draw the cluster: hosts, machines, roles, addresses, GPUs",
-		Long: `Draw the cluster as the inventory describes it, as an SVG that follows the reader's choice of light or dark. Where a
-cluster was brought up from here each node is asked whether it answers, and the picture shows that, too.`,
+		Short: "Draw the stack: hosts, and what it places on them",
+		Long: `Draw the stack as its inventory describes it, as an SVG that follows the reader's choice of light or dark: of a cluster hosts, machines,
+roles, addresses, GPUs and what it has on a NAS; of systems hosts, virtual machines and containers; of hosts their network, storages and
+mapped devices. Where a cluster was brought up from here each node is asked whether it answers, and the picture shows that, too. All
+stacks in one picture are drawn by em-infra site graph.`,
 		Example: "  em-infra graph --stack k3s-dev --out k3s-dev.svg\n  em-infra graph --stack k3s-dev --lab > rehearsal.svg",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -37,8 +39,12 @@ cluster was brought up from here each node is asked whether it answers, and the 
 	}
 	flags.bindPlace(command)
 	flags.bindLab(command)
-	command.Flags().StringVar(&out, "out", "", "the file to write (default: standard output)")
+	bindPictureFile(command, &out)
 	return command
+}
+
+func bindPictureFile(command *cobra.Command, out *string) {
+	command.Flags().StringVar(out, "out", "", "the file to write (default: standard output)")
 }
 
 // deliver writes a picture into a file, or to the standard output if file is empty.

@@ -37,11 +37,7 @@ With --run it is about that run alone, from the artifacts that the run has left:
 			if err != nil {
 				return err
 			}
-			if out == "-" {
-				_, err := terminal.Raw(streams.out).Write(written)
-				return err
-			}
-			return keepReport(written, out, o.Workspace().Artifacts, streams)
+			return keepReport(written, out, filepath.Join(o.Workspace().Artifacts, "report.html"), streams)
 		},
 	}
 	flags.bindPlace(command)
@@ -51,14 +47,18 @@ With --run it is about that run alone, from the artifacts that the run has left:
 	return command
 }
 
-// keepReport writes a report into a file, or beside the artifacts if file is empty. Only its owner can read it, since it describes a
-// network.
-func keepReport(written []byte, file, artifacts string, streams streams) error {
-	if file == "" {
-		if err := os.MkdirAll(artifacts, 0o700); err != nil {
+// keepReport writes a report into a file, - for the standard output, or into the usual one if file is empty. Only its owner can read it,
+// since it describes a network.
+func keepReport(written []byte, file, usual string, streams streams) error {
+	switch file {
+	case "-":
+		_, err := terminal.Raw(streams.out).Write(written)
+		return err
+	case "":
+		if err := os.MkdirAll(filepath.Dir(usual), 0o700); err != nil {
 			return err
 		}
-		file = filepath.Join(artifacts, "report.html")
+		file = usual
 	}
 	if err := os.WriteFile(file, written, 0o600); err != nil {
 		return refused(fmt.Errorf("--out: %w: choose a file in a folder that is there", err))

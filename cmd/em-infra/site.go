@@ -16,7 +16,7 @@ func newSiteCommand() *cobra.Command {
 		Use:   "site",
 		Short: "All stacks of the project, layer by layer: hosts, systems, platforms",
 	}
-	command.AddCommand(newSiteUpCommand(), newSitePreviewCommand(), newSiteStatusCommand(), newSiteDestroyCommand())
+	command.AddCommand(newSiteUpCommand(), newSitePreviewCommand(), newSiteStatusCommand(), newSiteGraphCommand(), newSiteReportCommand(), newSiteDestroyCommand())
 	return command
 }
 

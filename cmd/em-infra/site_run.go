@@ -80,12 +80,17 @@ func (r siteRun) findLabs(ctx context.Context, s streams, place stackFlags) erro
 	}
 }
 
-// onStack works on one stack. What its secrets set in the environment, such as the passphrase, is none of the next stack's.
+// onStack works on one stack.
 func (r siteRun) onStack(ctx context.Context, s streams, place stackFlags, stack string) error {
+	return onStackOfSite(place, stack, func(place stackFlags) error { return r.one(ctx, s, place) })
+}
+
+// onStackOfSite works on one stack. What its secrets set in the environment, such as the passphrase, is none of the next stack's.
+func onStackOfSite(place stackFlags, stack string, work func(stackFlags) error) error {
 	before := os.Environ()
 	defer restoreEnvironment(before)
 	place.stack, place.refresh = stack, true
-	return r.one(ctx, s, place)
+	return work(place)
 }
 
 func restoreEnvironment(before []string) {

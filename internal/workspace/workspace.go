@@ -107,6 +107,15 @@ func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 	return w, w.locate("state", inventory)
 }
 
+// SitePage returns the file of the page about all stacks of the project, or about their rehearsals.
+func (w *Workspace) SitePage() string {
+	const name = "site.html"
+	if w.Rehearsed {
+		return filepath.Join(w.Root, rehearsals, name)
+	}
+	return filepath.Join(filepath.Dir(w.Artifacts), name)
+}
+
 // ErrStackName means that a name cannot be the name of a stack.
 var ErrStackName = errors.New("is no name of a stack: choose one of up to 100 letters, digits, -, _ and . that begins with a letter or a digit")
 
