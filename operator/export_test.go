@@ -45,9 +45,13 @@ var (
 	HasChanges           = hasChanges
 	JudgeVersions        = judgeVersions
 	PluginsOfOtherBuilds = otherPlugins
+	PicturedHosts        = picturedHosts
+	PicturedNAS          = picturedNAS
 	PicturedNode         = picturedNode
+	PicturedSystems      = picturedSystems
 	RelaxCollector       = relaxCollector
 	SentenceOf           = sentenceOf
+	StoragePlace         = storagePlace
 	Untouched            = untouched
 	Upgrades             = upgrades
 )

@@ -24,7 +24,7 @@ func TestAStackOfHostsBesideACluster(t *testing.T) {
 	require.Equal(t, "stacks/site/hosts.yaml\n", em(t.Context(), "fmt", "site").out)
 
 	const refusal = "stacks/site holds hosts.yaml, which describes hosts of Proxmox VE, and this command works on a cluster: name the stack of a cluster (cluster.yaml and nodes.yaml)\n"
-	for _, words := range [][]string{{"graph", "site"}, {"etcd", "snapshot", "site"}} {
+	for _, words := range [][]string{{"report", "site"}, {"etcd", "snapshot", "site"}} {
 		refused := em(t.Context(), words...)
 		require.Equal(t, exitRefused, refused.code, words)
 		require.Equal(t, refusal, refused.err, words)

@@ -63,7 +63,7 @@ var (
 
 	layout     = parsed("page", source)
 	siteLayout = parsed("site", siteSource)
-	escaped = template.Must(template.New("escaped").Parse("{{.}}"))
+	escaped    = template.Must(template.New("escaped").Parse("{{.}}"))
 )
 
 // parsed returns the template of a page with the parts that all pages have.
