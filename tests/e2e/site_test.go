@@ -14,6 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
@@ -37,7 +38,37 @@ func TestE2ESite(t *testing.T) {
 	require.Contains(t, s.site(0, "up", "--lab", "--yes"), "site-hosts    hosts    up\nsite-systems  systems  up\n")
 	require.Contains(t, s.site(0, "preview", "--lab"), "site-hosts    hosts    no changes\nsite-systems  systems  no changes\n")
 	require.Contains(t, s.site(0, "status", "--lab"), "site-hosts    hosts    sound\nsite-systems  systems  sound\n")
+	s.isOnOnePage()
 	require.Contains(t, s.site(0, "destroy", "--lab", "--yes"), "site-systems  systems  gone\nsite-hosts    hosts    gone\n")
+	s.isOnThePageWithoutALab()
+}
+
+// isOnOnePage looks at the picture and the page of a site that is sound.
+func (s *siteUnderTest) isOnOnePage() {
+	s.t.Helper()
+	picture := filepath.Join(s.root, "site.svg")
+	require.Contains(s.t, s.site(0, "graph", "--lab", "--out", picture), "drawn: ")
+	for _, text := range []string{">host vmhost<", ">pihole<", ">vmbr1<", ">nas<", ">rtx3090<"} {
+		require.Contains(s.t, s.read(picture), text)
+	}
+	require.Contains(s.t, s.site(0, "report", "--lab"), "written: .lab/site.html\n")
+	page := s.read(filepath.Join(s.root, ".lab", "site.html"))
+	require.Contains(s.t, page, `<p class="chip good">sound</p>`)
+	require.Contains(s.t, page, "<title>pihole: container, running</title>")
+	require.Regexp(s.t, `<th scope="row">site-systems</th><td data-label="Kind">systems</td><td data-label="Layer">2</td><td data-label="Status" class="good">sound</td><td data-label="Last run">preview .*, succeeded after `, page)
+	description, err := lab.ReadDescription(s.stack("site-hosts").labDir())
+	require.NoError(s.t, err)
+	require.NotContains(s.t, page, description.Token)
+}
+
+// isOnThePageWithoutALab stops the lab: the stacks are still on the page, with the reason why nothing is known.
+func (s *siteUnderTest) isOnThePageWithoutALab() {
+	s.t.Helper()
+	s.stopsItsLab()
+	page := s.site(0, "report", "--lab", "--out", "-")
+	require.Contains(s.t, page, `<p class="chip bad">2 of 2 stacks not sound</p>`)
+	require.Equal(s.t, 2, strings.Count(page, `class="bad">refused</td>`))
+	require.Contains(s.t, page, ">pihole<", "the picture needs no host")
 }
 
 // TestE2EAWholeSite is the site of the samples: hosts that are configured from nothing, storage on a NAS, systems, and two clusters, one of which is
