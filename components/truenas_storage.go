@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Tokens of the resources of TrueNAS (internal/truenas/provider).
 const (
-	tokenDataset        = "truenas:index:Dataset"
+	tokenDataset        = token.Dataset
 	tokenShare          = "truenas:index:NfsShare"
 	tokenPortal         = "truenas:index:IscsiPortal"
 	tokenInitiatorGroup = "truenas:index:IscsiInitiatorGroup"

@@ -21,7 +21,7 @@ func (s *session) FindFormerNames(ctx context.Context) error {
 	if s.owner, err = state.OwnerOf(s.workspace.Stack, exported.Deployment); err != nil {
 		return err
 	}
-	s.known = state.KnownVMIDs(exported.Deployment)
+	s.known, s.datasets = state.KnownVMIDs(exported.Deployment), state.KnownDatasets(exported.Deployment)
 	if s.inventory == nil {
 		return nil
 	}

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/truenas"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
+	"github.com/em-infra/em-infra/stacks"
 )
 
 // Preflight checks whether the host can run what the inventory describes. It reports all findings and changes nothing on the host. In a
@@ -48,10 +51,31 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	box, err := s.box(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return preflight.Run(ctx, preflight.Subject{
 		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory,
-		Owner: s.owner, Known: s.known, Makers: makers,
+		Owner: s.owner, Known: s.known, Makers: makers, Box: box, KnownDatasets: s.datasets,
 	})
+}
+
+// box returns the TrueNAS box of the inventory, in a rehearsal that of the lab; nil without `storage:`. A key that is missing is a finding
+// of the preflight and no error.
+func (s *session) box(ctx context.Context) (*preflight.Box, error) {
+	if s.inventory.Cluster.Storage == nil {
+		return nil, nil
+	}
+	config, err := s.config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	configured := func(name string) string { return config[stacks.Key(name)].Value }
+	access, err := stacks.ReadStorageAccess(ctx, s.inventory, s.workspace.Stack, configured, secrets.Read)
+	return &preflight.Box{Err: err, Connection: truenas.Connection{
+		Endpoint: access.Endpoint, Fingerprint: access.Fingerprint, CA: access.CA, Username: access.Username, APIKey: access.APIKey,
+	}}, nil
 }
 
 // factoryURL parses the URL of the Image Factory in the configuration.

@@ -41,6 +41,7 @@ type session struct {
 	configured artifacts.Planned // the program's machine configurations
 	owner      ownership.Owner   // identifies our machines, read from the state
 	known      []int             // the VMIDs in the state
+	datasets   []string          // on TrueNAS, in the state
 	// predecessors are the names of the nodes whose machines are replaced under another name, by their present names
 	predecessors map[string]string
 	recovery     *recovering.Recovery

@@ -1,8 +1,6 @@
 package stacks
 
 import (
-	"sync"
-
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/components"
@@ -36,20 +34,19 @@ func hostSecrets(inv *hosts.Inventory) []hostSecret {
 
 // addSecrets sets the secrets of storages and metric servers. The error is a [*manifest.Problems] with all that are missing.
 func addSecrets(ctx *pulumi.Context, inv *hosts.Inventory, args *components.ProxmoxHostArgs, options Options) error {
-	read := options.secretsReader()
-	file := sync.OnceValues(func() (map[string]string, error) { return read(ctx.Context(), inv.Dir) })
+	file := fileReader(ctx.Context(), inv.Dir, options.secretsReader())
 	var problems manifest.Problems
 	for _, wanted := range hostSecrets(inv) {
-		value, err := wanted.find(ctx, file)
+		value, err := wanted.find(configuredIn(ctx), file)
 		switch {
 		case err != nil:
 			return err
-		case value == nil:
-			problems = append(problems, inv.ItemProblem(wanted.list, wanted.index, wanted.missing(placeOf(ctx))))
+		case value == "":
+			problems = append(problems, inv.ItemProblem(wanted.list, wanted.index, wanted.missing(placeOf(ctx.Stack()))))
 		case wanted.list == "storages":
-			args.Storages[wanted.index].Password = value
+			args.Storages[wanted.index].Password = secretText(value)
 		default:
-			args.MetricServers[wanted.index].Token = value
+			args.MetricServers[wanted.index].Token = secretText(value)
 		}
 	}
 	return problems.OrNil()

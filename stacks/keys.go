@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -55,33 +56,46 @@ var (
 
 // keys reads secrets from the environment, from the stack's configuration, from secrets.sops.yaml and from files, and collects what is missing.
 type keys struct {
-	ctx      *pulumi.Context
 	inv      *inventory.Inventory
+	stack    string
 	problems inventory.Problems
 
+	// configured reads the stack's configuration by names without their namespace; empty for what is not there.
+	configured func(name string) string
 	// file are the secrets of secrets.sops.yaml, read when the first key is looked for there.
 	file     func() (map[string]string, error)
 	reported bool // whether the error was reported
 }
 
 func newKeys(ctx *pulumi.Context, inv *inventory.Inventory, options Options) *keys {
-	read := options.secretsReader()
-	return &keys{ctx: ctx, inv: inv, file: sync.OnceValues(func() (map[string]string, error) { return read(ctx.Context(), inv.Dir) })}
+	return &keys{
+		inv: inv, stack: ctx.Stack(), configured: configuredIn(ctx), file: fileReader(ctx.Context(), inv.Dir, options.secretsReader()),
+	}
 }
 
-// find returns the secret from the environment, the stack's configuration or the file, in this order; nil if it is in none of them.
-func (k key) find(ctx *pulumi.Context, file func() (map[string]string, error)) (pulumi.StringInput, error) {
-	if text := os.Getenv(k.variable()); text != "" {
-		return secretText(text), nil
+// configuredIn returns a function that reads the configuration of a program, by names without their namespace.
+func configuredIn(ctx *pulumi.Context) func(name string) string {
+	return func(name string) string {
+		text, _ := ctx.GetConfig(Key(name)) // an empty value counts as none
+		return text
 	}
-	if text, given := ctx.GetConfig(Key(k.config)); given {
-		return secretText(text), nil
+}
+
+// fileReader returns a function that reads the secrets beside an inventory once.
+func fileReader(ctx context.Context, folder string, read SecretsReader) func() (map[string]string, error) {
+	return sync.OnceValues(func() (map[string]string, error) { return read(ctx, folder) })
+}
+
+// find returns the secret from the environment, the stack's configuration or the file, in this order; empty if it is in none of them.
+func (k key) find(configured func(name string) string, file func() (map[string]string, error)) (string, error) {
+	if text := os.Getenv(k.variable()); text != "" {
+		return text, nil
+	}
+	if text := configured(k.config); text != "" {
+		return text, nil
 	}
 	values, err := file()
-	if err != nil || values[k.path] == "" {
-		return nil, err
-	}
-	return secretText(values[k.path]), nil
+	return values[k.path], err
 }
 
 // missing is the problem of a secret that is nowhere.
@@ -94,29 +108,41 @@ func (k key) missing(place remedy.Place) strictyaml.Fault {
 
 // secret returns a key. addon is the path of the addon that needs it.
 func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
-	value, err := wanted.find(k.ctx, k.file)
+	value := k.text(wanted, addon...)
+	if value == "" {
+		return nil
+	}
+	return secretText(value)
+}
+
+// text returns a key as it is. It must not be shown.
+func (k *keys) text(wanted key, addon ...string) string {
+	value, err := wanted.find(k.configured, k.file)
 	switch {
 	case err != nil:
-		k.refuseFile(err)
-	case value == nil:
+		k.refuseFile(err, addon[0])
+	case value == "":
 		k.refuse(wanted.missing(k.place()), addon...)
-	default:
-		return value
 	}
-	return nil
+	return value
 }
 
 // place completes the commands in what the program itself reports, which plain pulumi shows too.
-func (k *keys) place() remedy.Place { return placeOf(k.ctx) }
+func (k *keys) place() remedy.Place { return placeOf(k.stack) }
 
-func placeOf(ctx *pulumi.Context) remedy.Place {
-	return remedy.Place{Name: ctx.Stack(), Stack: "--stack " + ctx.Stack()}
+func placeOf(stack string) remedy.Place {
+	return remedy.Place{Name: stack, Stack: "--stack " + stack}
 }
 
-// refuseFile reports once what is wrong with the file, however many keys are read from it.
-func (k *keys) refuseFile(err error) {
+// refuseFile reports once what is wrong with the file, however many keys are read from it. part is the part of cluster.yaml that needs
+// the first of them.
+func (k *keys) refuseFile(err error, part string) {
 	if !k.reported {
-		k.refuse(strictyaml.Fault{What: "need secrets that cannot be read", Do: k.place().Complete(err.Error())}, "addons")
+		what := "need secrets that cannot be read"
+		if part == "storage" {
+			what = "needs a secret that cannot be read"
+		}
+		k.refuse(strictyaml.Fault{What: what, Do: k.place().Complete(err.Error())}, part)
 	}
 	k.reported = true
 }

@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"context"
 	"os"
 	"strings"
 
@@ -41,20 +42,52 @@ func newStorage(ctx *pulumi.Context, inv *inventory.Inventory, s settings, optio
 
 // storageAPI returns the connection to the box: that of the inventory, or of the rehearsal.
 func storageAPI(ctx *pulumi.Context, inv *inventory.Inventory, s settings, options Options) (components.TrueNASAPI, error) {
-	storage := inv.Cluster.Storage
-	keys := newKeys(ctx, inv, options)
-	api := components.TrueNASAPI{Endpoint: storage.Endpoint, Fingerprint: storage.Fingerprint, Username: storage.Username}
-	if s.labStorage.endpoint != "" {
-		api.Endpoint, api.Fingerprint = s.labStorage.endpoint, s.labStorage.fingerprint
-		made, _ := ctx.GetConfig(Key(truenasAPIKey.config)) // of the rehearsal, and of nothing else
-		api.APIKey = secretText(made)
-		return api, nil
+	access, err := newKeys(ctx, inv, options).storageAccess(s.labStorage)
+	return components.TrueNASAPI{
+		Endpoint: access.Endpoint, Fingerprint: access.Fingerprint, CA: access.CA, Username: access.Username, APIKey: secretText(access.APIKey),
+	}, err
+}
+
+// StorageAccess is how the TrueNAS box of an inventory is reached, and by whom.
+type StorageAccess struct {
+	// Endpoint is the URL of the box.
+	Endpoint string
+	// Fingerprint is the SHA-256 of its certificate; empty if the certificate is verified.
+	Fingerprint string
+	// CA are the authorities that its certificate is verified with, in PEM; empty for those of this machine.
+	CA string
+	// Username is whose key it is.
+	Username string
+	// APIKey of that user. Secret.
+	APIKey string
+}
+
+// ReadStorageAccess returns the access to the box of an inventory with `storage:`, as a run of its stack has it. configured reads the
+// stack's configuration in clear, by names without their namespace. The error is a [*inventory.Problems]: a key or a CA is missing.
+func ReadStorageAccess(ctx context.Context, inv *inventory.Inventory, stack string, configured func(name string) string, read SecretsReader) (StorageAccess, error) {
+	k := &keys{inv: inv, stack: stack, configured: configured, file: fileReader(ctx, inv.Dir, read)}
+	return k.storageAccess(parseLabStorage(configured(KeyLabStorage)))
+}
+
+func (k *keys) storageAccess(rehearsed labStorage) (StorageAccess, error) {
+	storage := k.inv.Cluster.Storage
+	access := StorageAccess{Endpoint: storage.Endpoint, Fingerprint: storage.Fingerprint, Username: storage.Username}
+	if rehearsed.endpoint != "" {
+		access.Endpoint, access.Fingerprint = rehearsed.endpoint, rehearsed.fingerprint
+		access.APIKey = k.configured(truenasAPIKey.config) // of the rehearsal, and of nothing else
+		return access, nil
 	}
-	api.APIKey = keys.secret(truenasAPIKey, "storage")
+	if k.configured(KeyLabNetwork) != "" { // a rehearsal never asks the real box
+		k.refuse(strictyaml.Fault{
+			What: "is not in the lab", Rule: "this file had none when the lab was started", Do: "run `em-infra lab stop --stack " + k.stack + "`, then this again",
+		}, "storage")
+		return access, k.problems.OrNil()
+	}
+	access.APIKey = k.text(truenasAPIKey, "storage")
 	if storage.CAFile != "" {
-		api.CA = keys.authority(storage.CAFile)
+		access.CA = k.authority(storage.CAFile)
 	}
-	return api, keys.problems.OrNil()
+	return access, k.problems.OrNil()
 }
 
 // authority reads the file with the CA of the box.

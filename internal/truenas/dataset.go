@@ -51,6 +51,11 @@ func (p property) bytes() int64 {
 	if p.own() == "" && p.Source != "LOCAL" {
 		return 0
 	}
+	return p.size()
+}
+
+// size returns a number of bytes, wherever it is set.
+func (p property) size() int64 {
 	size, err := strconv.ParseInt(p.Raw, 10, 64)
 	if err != nil {
 		return 0
@@ -68,6 +73,7 @@ type foundDataset struct {
 	Compression    property            `json:"compression"`
 	RecordSize     property            `json:"recordsize"`
 	Used           property            `json:"used"`
+	Available      property            `json:"available"`
 	UserProperties map[string]property `json:"user_properties"`
 	Children       []struct {
 		ID string `json:"id"`

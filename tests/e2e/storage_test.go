@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"context"
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
@@ -42,14 +41,28 @@ func TestE2EStorage(t *testing.T) {
 // storageUnderTest is a rehearsal whose inventory has storage.
 type storageUnderTest struct{ *rehearsal }
 
-// comesBeforeTheMachines: a box that does not let em-infra in stops the run before it makes a machine; then all is made, once.
+// comesBeforeTheMachines: a box that does not let em-infra in refuses the run before anything is touched; then all is made, once.
 func (s *storageUnderTest) comesBeforeTheMachines() {
 	s.mustRun(0, "lab", "start")
 	s.mustRun(0, "lab", "fault", "set", "nas-key-expired")
-	output := s.mustRun(1, "up", "--lab", "--yes")
-	require.Contains(s.t, output, "has expired, or TrueNAS has revoked it")
-	require.NotContains(s.t, strings.Join(writes(s.calls()), "\n"), "/clone", "no machine without its storage")
+	for _, command := range [][]string{{"up", "--lab", "--yes"}, {"preflight", "--lab"}} {
+		output := s.mustRun(3, command...)
+		require.Contains(s.t, output, "FAIL  the API key of em-infra has expired, or TrueNAS has revoked it\n       → make another in Credentials > Users > API Keys\n")
+		require.NotContains(s.t, output, s.keyOfTheLab())
+	}
+	require.Empty(s.t, writes(s.calls()), "nothing is touched without the storage")
 	s.mustRun(0, "lab", "fault", "clear", "nas-key-expired")
+
+	s.box(func(ctx context.Context, c *truenas.Client) error {
+		return c.WriteDataset(ctx, truenas.Dataset{Name: "tank/k8s", ShareType: "GENERIC", Owner: "office/office"}, nil)
+	})
+	output := s.mustRun(0, "preflight", "--lab")
+	require.Contains(s.t, output, "warn  dataset tank/k8s on TrueNAS belongs to office/office: up would change it to what cluster.yaml says\n")
+	s.box(func(ctx context.Context, c *truenas.Client) error {
+		_, err := c.RemoveDataset(ctx, truenas.Dataset{Name: "tank/k8s", Owner: "office/office"})
+		return err
+	})
+	require.Contains(s.t, s.mustRun(0, "preflight", "--lab"), "ok    2 datasets: 2 to create, 0 ours\n")
 
 	s.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(s.t, &truenas.Dataset{
@@ -66,6 +79,7 @@ func (s *storageUnderTest) comesBeforeTheMachines() {
 	})
 	s.opensTheBox(s.apiKey())
 	s.nothingChanges()
+	require.Contains(s.t, s.mustRun(0, "preflight", "--lab"), "ok    2 datasets: 0 to create, 2 ours\n")
 }
 
 // isComparedAndMended changes the box by hand: each change is shown, by value and by where it is set, and the next up reverts it.
@@ -147,6 +161,15 @@ func (s *storageUnderTest) box(do func(context.Context, *truenas.Client) error) 
 	d, err := lab.ReadDescription(s.dir())
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.connection("em-infra", d.NASKey).Do(s.t.Context(), do))
+}
+
+// keyOfTheLab returns the API key of em-infra in the rehearsal.
+func (s *storageUnderTest) keyOfTheLab() string {
+	s.t.Helper()
+	d, err := lab.ReadDescription(s.dir())
+	require.NoError(s.t, err)
+	require.NotEmpty(s.t, d.NASKey)
+	return d.NASKey
 }
 
 func (s *storageUnderTest) connection(user, key string) truenas.Connection {

@@ -35,6 +35,7 @@ const (
 	Schematic      = "talos:imageFactory/schematic:Schematic"
 	Command        = "command:local:Command"
 	Release        = "kubernetes:helm.sh/v3:Release"
+	Dataset        = "truenas:index:Dataset"
 	// ProxmoxProvider is the provider of Proxmox VE itself.
 	ProxmoxProvider = "pulumi:providers:proxmoxve"
 )

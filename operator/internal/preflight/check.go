@@ -99,6 +99,15 @@ func (s *collector) add(check Check) {
 	}
 }
 
+// refused adds a failure whose remedy is after the last colon of the error.
+func (s *collector) refused(name string, err error) {
+	sentence, remedy := inOneLine(err), ""
+	if at := strings.LastIndex(sentence, ": "); at >= 0 {
+		sentence, remedy = sentence[:at], sentence[at+2:]
+	}
+	s.fail(name, remedy, "%s", sentence)
+}
+
 // unread adds a finding about something that could not be read.
 func (s *collector) unread(name, what string, err error) {
 	s.fail(name, "see that the host answers and that the token has the role that `em-infra role` prints",

@@ -22,6 +22,7 @@ var rules = []rule{
 	checkCores,
 	checkGPUs,
 	checkFactory,
+	checkNAS,
 }
 
 // Evaluate assesses whether the hosts of a snapshot can run what an inventory describes.
@@ -29,6 +30,7 @@ func Evaluate(inv *inventory.Inventory, found Snapshot) Report {
 	var s collector
 	if found.Version.Err != nil {
 		unreachable(&s, found.Version.Err)
+		checkNAS(&s, inv, found)
 		return s.checks
 	}
 	for _, judge := range rules {

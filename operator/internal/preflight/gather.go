@@ -32,7 +32,9 @@ func Gather(ctx context.Context, subject Subject) Snapshot {
 	for _, vmid := range subject.Known {
 		g.found.Knows[vmid] = true
 	}
+	g.nas(ctx)
 	if !g.reach(ctx) {
+		g.wait()
 		return g.found
 	}
 	g.cluster(ctx)

@@ -1,21 +1,14 @@
 package preflight
 
 import (
-	"strings"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// unreachable adds the only finding about a host that does not answer. The remedy is after the last colon of the error.
-func unreachable(s *collector, err error) {
-	sentence, remedy := err.Error(), ""
-	if at := strings.LastIndex(sentence, ": "); at >= 0 {
-		sentence, remedy = sentence[:at], sentence[at+2:]
-	}
-	s.fail("version", remedy, "%s", sentence)
-}
+// unreachable adds the only finding about hosts that do not answer.
+func unreachable(s *collector, err error) { s.refused("version", err) }
 
 func checkVersion(s *collector, _ *inventory.Inventory, found Snapshot) {
 	release, err := role.ParseRelease(found.Version.Value)

@@ -24,6 +24,10 @@ type Subject struct {
 	Host pve.Connection
 	// Factory is the URL of the Image Factory.
 	Factory *url.URL
+	// Box is the TrueNAS box of the inventory; nil without `storage:`.
+	Box *Box
+	// KnownDatasets are the datasets in the state, with their pools.
+	KnownDatasets []string
 	// Makers are the stacks of hosts of the project that configure this Proxmox VE.
 	Makers Makers
 }

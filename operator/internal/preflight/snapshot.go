@@ -33,6 +33,8 @@ type Snapshot struct {
 	Configs map[int]Reading[pve.GuestConfig]
 	// Factory contains the facts about the Image Factory as seen from this machine.
 	Factory Factory
+	// NAS contains the facts about the TrueNAS box of the inventory; nil without one.
+	NAS *NAS
 	// FormerNames are the nodes' former names in the state.
 	FormerNames map[string]string
 	// Owner is the owner of this stack's machines.

@@ -1,0 +1,25 @@
+package state_test
+
+import (
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/engine/token"
+)
+
+func TestKnownDatasets(t *testing.T) {
+	t.Parallel()
+	dataset := func(name string) apitype.ResourceV3 {
+		return of(token.Dataset, "k3s-dev-storage-"+name, properties{"name": "tank/" + name}, nil)
+	}
+	d := deployment(dataset("k8s"), replaced(dataset("old")), machine("w-1", 102.0))
+	d.PendingOperations = []apitype.OperationV2{
+		{Type: apitype.OperationTypeCreating, Resource: dataset("begun")}, {Type: apitype.OperationTypeUpdating, Resource: dataset("k8s")},
+		{Type: apitype.OperationTypeCreating, Resource: machine("w-0", 101.0)},
+	}
+	require.Equal(t, []string{"tank/begun", "tank/k8s"}, state.KnownDatasets(d))
+	require.Empty(t, state.KnownDatasets(deployment(machine("w-1", 102.0))))
+}

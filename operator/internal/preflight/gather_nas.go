@@ -1,0 +1,93 @@
+package preflight
+
+import (
+	"context"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/truenas"
+)
+
+// Box is how the TrueNAS box of an inventory with `storage:` is reached.
+type Box struct {
+	// Connection to the box, with the key of the stack.
+	Connection truenas.Connection
+	// Err is why the connection is not complete: a key or a CA is missing. Several errors are joined.
+	Err error
+}
+
+// NAS contains the facts about a TrueNAS box.
+type NAS struct {
+	// Endpoint is the URL of the box, and User whose key was used.
+	Endpoint, User string
+	// Err is why the box was not asked.
+	Err error
+	// Version is its release; if it could not be read, nothing else was.
+	Version Reading[string]
+	// Roles are those of the user, with all that they include.
+	Roles Reading[[]string]
+	// Pools are the pools of the box.
+	Pools Reading[[]truenas.Pool]
+	// Datasets are those of the inventory that exist, and the root dataset of its pool.
+	Datasets Reading[[]truenas.FoundDataset]
+	// Known are the datasets in the state, with their pools.
+	Known []string
+}
+
+// nas starts reading the facts about the box; nothing is read without one.
+func (g *gatherer) nas(ctx context.Context) {
+	box := g.subject.Box
+	if box == nil {
+		return
+	}
+	read(g, func() (NAS, error) { return lookAtBox(ctx, *box, g.subject.Inventory), nil }, func(found Reading[NAS]) {
+		found.Value.Known = g.subject.KnownDatasets
+		g.found.NAS = &found.Value
+	})
+}
+
+// lookAtBox reads the facts on one connection: the box counts logins.
+func lookAtBox(ctx context.Context, box Box, inv *inventory.Inventory) NAS {
+	found := NAS{Endpoint: box.Connection.Endpoint, User: box.Connection.Username, Err: box.Err}
+	if box.Err != nil {
+		return found
+	}
+	session := truenas.NewSession(box.Connection)
+	defer session.Close()
+	found.Version = asked(ctx, session, (*truenas.Client).Version)
+	if found.Version.Err != nil {
+		return found
+	}
+	found.Roles = asked(ctx, session, (*truenas.Client).Roles)
+	found.Pools = asked(ctx, session, (*truenas.Client).Pools)
+	found.Datasets = asked(ctx, session, func(c *truenas.Client, ctx context.Context) ([]truenas.FoundDataset, error) {
+		return c.FindDatasets(ctx, namesOnBox(*inv.Cluster.Storage))
+	})
+	return found
+}
+
+func asked[T any](ctx context.Context, session *truenas.Session, ask func(*truenas.Client, context.Context) (T, error)) (answer Reading[T]) {
+	answer.Err = session.Do(ctx, func(ctx context.Context, client *truenas.Client) (err error) {
+		answer.Value, err = ask(client, ctx)
+		return err
+	})
+	return answer
+}
+
+// namesOnBox returns the pool's root dataset and the datasets of the inventory.
+func namesOnBox(storage inventory.Storage) []string {
+	names := []string{storage.Pool}
+	for _, dataset := range storage.Datasets {
+		names = append(names, storage.Path(dataset))
+	}
+	return names
+}
+
+// dataset returns what is known of a dataset, if it exists.
+func (n NAS) dataset(name string) (truenas.FoundDataset, bool) {
+	at := slices.IndexFunc(n.Datasets.Value, func(d truenas.FoundDataset) bool { return d.Name == name })
+	if at < 0 {
+		return truenas.FoundDataset{}, false
+	}
+	return n.Datasets.Value[at], true
+}

@@ -1,0 +1,109 @@
+package preflight
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/truenas"
+)
+
+// checkNAS checks whether the TrueNAS box can take what the cluster has on it.
+func checkNAS(s *collector, inv *inventory.Inventory, found Snapshot) {
+	nas, storage := found.NAS, inv.Cluster.Storage
+	switch {
+	case nas == nil || storage == nil:
+	case nas.Err != nil:
+		for _, err := range eachOf(nas.Err) {
+			s.refused("nas", err)
+		}
+	case nas.Version.Err != nil:
+		s.refused("nas", nas.Version.Err)
+	default:
+		checkRelease(s, *nas)
+		checkRoles(s, inv.Cluster, *nas)
+		checkPool(s, *storage, *nas)
+		checkDatasets(s, *storage, *nas, found.Owner.Stack+"/"+inv.Cluster.Name)
+	}
+}
+
+// eachOf returns the problems of an inventory one by one, and any other error alone.
+func eachOf(err error) []error {
+	problems := new(inventory.Problems)
+	if !errors.As(err, &problems) {
+		return []error{err}
+	}
+	var each []error
+	for _, problem := range *problems {
+		each = append(each, errors.New(problem.String()))
+	}
+	return each
+}
+
+// trueNASRelease matches a release such as 25.10.6, SCALE-24.10.2 and 26.0.0-BETA.3.
+var trueNASRelease = regexp.MustCompile(`^(?:SCALE-)?(\d+)\.(\d+)`)
+
+// The releases of TrueNAS that em-infra knows, as year*100+month; 26 has no month.
+const (
+	firstTrueNAS   = 2504
+	unknownTrueNAS = 2700
+)
+
+func checkRelease(s *collector, nas NAS) {
+	version := nas.Version.Value
+	parts := trueNASRelease.FindStringSubmatch(version)
+	if parts == nil {
+		s.warn("nas", "see that storage.endpoint is that of TrueNAS", "%s says that it is TrueNAS %q", nas.Endpoint, version)
+		return
+	}
+	year, _ := strconv.Atoi(parts[1]) // digits
+	month, _ := strconv.Atoi(parts[2])
+	switch release := year*100 + month; {
+	case release < firstTrueNAS:
+		s.fail("nas", "update it to 25.04 or later", "TrueNAS %s at %s is too old", version, nas.Endpoint)
+	case release >= unknownTrueNAS:
+		s.warn("nas", "try it on another box first, and look for a newer em-infra", "TrueNAS %s at %s is newer than this program knows", version, nas.Endpoint)
+	default:
+		s.ok("nas", "TrueNAS %s answers at %s, and accepts the key of %s", version, nas.Endpoint, nas.User)
+	}
+}
+
+// neededRoles returns the roles that a run of the inventory calls methods with (docs/storage.md).
+func neededRoles(c inventory.Cluster) []string {
+	storage := c.Storage
+	roles := []string{"POOL_READ", "DATASET_WRITE"}
+	exports := slices.ContainsFunc(storage.Datasets, func(d inventory.StorageDataset) bool { return d.NFS != nil })
+	if !storage.Protect {
+		roles = append(roles, "DATASET_DELETE")
+	}
+	if exports {
+		roles = append(roles, "SHARING_NFS_WRITE")
+	}
+	if storage.ISCSI != nil {
+		roles = append(roles, "SHARING_ISCSI_WRITE")
+	}
+	if exports || storage.ISCSI != nil {
+		roles = append(roles, "SERVICE_READ", "SERVICE_WRITE")
+	}
+	if c.Addons.TrueNAS != nil {
+		roles = append(roles, "ACCOUNT_WRITE", "PRIVILEGE_WRITE", "API_KEY_WRITE")
+	}
+	return roles
+}
+
+func checkRoles(s *collector, c inventory.Cluster, nas NAS) {
+	if nas.Roles.Err != nil {
+		s.refused("nas-roles", nas.Roles.Err)
+		return
+	}
+	lacking := without(neededRoles(c), nas.Roles.Value)
+	if len(lacking) > 0 && !slices.Contains(nas.Roles.Value, truenas.FullAdmin) {
+		s.fail("nas-roles", "add them in Credentials > Groups > Privileges of TrueNAS, to the privilege of its group",
+			"user %s of TrueNAS lacks the roles %s", nas.User, strings.Join(lacking, ", "))
+		return
+	}
+	s.ok("nas-roles", "user %s of TrueNAS has the roles that the storage needs", nas.User)
+}
