@@ -53,16 +53,9 @@ func (c *ClusterAddons) addDevicePlugin(ctx *pulumi.Context, gpu GPUSupport) (pu
 // addGPUOperator installs the operator in a namespace of its own, whose pods may be privileged. It makes the RuntimeClass itself
 // (NVIDIA/gpu-operator v26.3.3, assets/pre-requisites).
 func (c *ClusterAddons) addGPUOperator(ctx *pulumi.Context, gpu GPUSupport) (pulumi.Resource, error) {
-	namespace, err := c.addObject(ctx, "namespace-"+nodeops.GPUOperatorNamespace, kindNamespace, "", nodeops.GPUOperatorNamespace, pulumi.Map{
-		"metadata": pulumi.Map{
-			"name":   pulumi.String(nodeops.GPUOperatorNamespace),
-			"labels": pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("privileged")},
-		},
-	})
-	if err != nil {
+	if _, err := c.privilegedNamespace(ctx, nodeops.GPUOperatorNamespace); err != nil {
 		return nil, err
 	}
-	c.namespaces[nodeops.GPUOperatorNamespace] = namespace
 	return c.addRelease(ctx, "gpu-operator", nodeops.GPUOperatorNamespace, *gpu.Operator, gpu.operatorValues())
 }
 

@@ -41,6 +41,8 @@ type objectKind struct{ apiVersion, name string }
 var (
 	kindNamespace     = objectKind{"v1", "Namespace"}
 	kindSecret        = objectKind{"v1", "Secret"}
+	kindConfigMap     = objectKind{"v1", "ConfigMap"}
+	kindStorageClass  = objectKind{"storage.k8s.io/v1", "StorageClass"}
 	kindRuntimeClass  = objectKind{"node.k8s.io/v1", "RuntimeClass"}
 	kindGitRepository = objectKind{"source.toolkit.fluxcd.io/v1", "GitRepository"}
 	kindOCIRepository = objectKind{"source.toolkit.fluxcd.io/v1", "OCIRepository"}
@@ -75,6 +77,18 @@ func (c *ClusterAddons) namespace(ctx *pulumi.Context, name string) (pulumi.Reso
 		c.namespaces[name] = made
 	}
 	return pulumi.DependsOn([]pulumi.Resource{made}), nil
+}
+
+// privilegedNamespace creates a namespace whose pods may be privileged, before anything is in it, and returns the dependency of its objects.
+func (c *ClusterAddons) privilegedNamespace(ctx *pulumi.Context, name string) (pulumi.ResourceOption, error) {
+	made, err := c.addObject(ctx, "namespace-"+name, kindNamespace, "", name, pulumi.Map{
+		"metadata": pulumi.Map{
+			"name":   pulumi.String(name),
+			"labels": pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("privileged")},
+		},
+	})
+	c.namespaces[name] = made
+	return pulumi.DependsOn([]pulumi.Resource{made}), err
 }
 
 // opaque is the type of a Secret with keys of any name.

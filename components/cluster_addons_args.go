@@ -117,16 +117,6 @@ type Kustomization struct {
 	Prune bool
 }
 
-// TrueNAS is a storage appliance; its address and key become the Secret truenas-api with the keys host and apiKey.
-type TrueNAS struct {
-	// Host is its DNS name or address. Required. A change is made in place.
-	Host string
-	// APIKey gives access to its API. Required, secret. A change is made in place.
-	APIKey pulumi.StringInput
-	// Namespace of the Secret. Required. It is created unless it is one of Kubernetes' own.
-	Namespace string
-}
-
 // GPUSupport lets pods request the GPUs of the cluster's machines.
 type GPUSupport struct {
 	// DevicePlugin is nvidia-device-plugin, for Talos up to v1.12. Required without Operator.
@@ -158,10 +148,7 @@ func (args *ClusterAddonsArgs) complete() (ClusterAddonsArgs, error) {
 		problems = append(problems, args.Flux.validate())
 	}
 	if args.TrueNAS != nil {
-		problems = append(problems,
-			require(args.TrueNAS.Host != "", "TrueNAS.Host", "give its DNS name or address"),
-			require(args.TrueNAS.APIKey != nil, "TrueNAS.APIKey", "give the key of its API"),
-			require(args.TrueNAS.Namespace != "", "TrueNAS.Namespace", "name the namespace of the Secret"))
+		problems = append(problems, args.TrueNAS.validate())
 	}
 	if args.EtcdBackup != nil {
 		problems = append(problems, args.EtcdBackup.validate(args.Cluster.args))
@@ -196,6 +183,9 @@ func (args *ClusterAddonsArgs) charts() []addonChart {
 	add("MetricsServer", args.MetricsServer)
 	if args.Flux != nil {
 		add("Flux.Chart", &args.Flux.Chart)
+	}
+	if args.TrueNAS != nil && args.TrueNAS.CSI != nil {
+		add("TrueNAS.CSI.Chart", args.TrueNAS.CSI.Chart)
 	}
 	if args.GPU != nil {
 		if args.GPU.Operator != nil {

@@ -48,7 +48,7 @@ func everyAddon() components.ClusterAddonsArgs {
 			Kustomization: &components.Kustomization{Path: "./", Interval: 10 * time.Minute, Prune: true},
 			AgeKey:        pulumi.String("made-up age key"),
 		},
-		TrueNAS: &components.TrueNAS{Host: "nas.example", APIKey: pulumi.String("made-up API key"), Namespace: "storage"},
+		TrueNAS: &components.TrueNAS{Host: "nas.example", APIKey: pulumi.String("made-up API key"), Namespace: "storage", CSI: csiFixture()},
 		EtcdBackup: &components.EtcdBackup{
 			Schedule: "0 */6 * * *", Image: "registry.example/talos-backup:v0.1.0-beta.3", Recipient: "age1made-up",
 			Bucket: "backups", Prefix: "home/k3s-dev/etcd", Region: "garage", Endpoint: "http://nas.example:3900", PathStyle: true,
@@ -150,7 +150,7 @@ func TestF26WhatIsInTheClusterGoesWithIt(t *testing.T) {
 	r, err := run(t, false, discard(withAddons("k3s-dev", everyAddon())))
 	require.NoError(t, err)
 	all := inAddons(r)
-	require.Equal(t, 21, len(all))
+	require.Equal(t, 27, len(all))
 	for name, args := range all {
 		require.Equal(t, "k3s-dev", recorder.ShortURN(args.RegisterRPC.GetDeletedWith()), name)
 		require.Contains(t, args.RegisterRPC.GetDeletedWith(), "TalosCluster", name)
@@ -194,7 +194,8 @@ func TestKeysAreSecretAndEncoded(t *testing.T) {
 		"etcd-backup-bucket": {"etcd-backup", map[resource.PropertyKey]string{
 			"AWS_ACCESS_KEY_ID": "made-up ID", "AWS_SECRET_ACCESS_KEY": "made-up secret key",
 		}},
-		"truenas-api": {"storage", map[resource.PropertyKey]string{"host": "nas.example", "apiKey": "made-up API key"}},
+		"truenas-api-credentials": {"truenas-csi", map[resource.PropertyKey]string{"api-key": "made-up API key"}},
+		"truenas-api":             {"storage", map[resource.PropertyKey]string{"host": "nas.example", "apiKey": "made-up API key"}},
 	} {
 		args := r.Named(t, tokenSecret, "k3s-dev-addons-secret-"+name)
 		require.True(t, args.Inputs["data"].IsSecret(), name)
@@ -482,13 +483,14 @@ func TestAddonsAreRefusedAllAtOnce(t *testing.T) {
 			Git:   &components.GitSource{Branch: "main", Tag: "v1"}, OCI: &components.OCISource{},
 			Kustomization: &components.Kustomization{},
 		},
-		TrueNAS:    &components.TrueNAS{},
+		TrueNAS:    &components.TrueNAS{CSI: &components.TrueNASCSI{URL: "https://nas.example", Classes: []components.StorageClass{{Protocol: "smb"}}, Chart: &components.Chart{}}},
 		EtcdBackup: &components.EtcdBackup{PathStyle: true},
 		GPU:        &components.GPUSupport{SmokeTestImage: "cuda; reboot"},
 	}, func(args *components.TalosClusterArgs) { args.CNI, args.SnapshotNamespace = components.CNICilium, "" })))
 	require.ErrorContains(t, err, `cluster addons "k3s-dev-addons": Cilium: give it exactly when the cluster's CNI is CNICilium
 MetricsServer.Version: give the exact version
 Flux.Chart: give exactly one of Repository and Path
+TrueNAS.CSI.Chart: give exactly one of Repository and Path
 GPU.DevicePlugin: give exactly one of Repository and Path
 Flux: give at most one of Git and OCI
 Flux.Git.URL: give the URL of the repository
@@ -501,6 +503,13 @@ Flux.Kustomization.Interval: give the time between two reconciliations
 TrueNAS.Host: give its DNS name or address
 TrueNAS.APIKey: give the key of its API
 TrueNAS.Namespace: name the namespace of the Secret
+TrueNAS.CSI.URL: give one like wss://nas.example/api/current
+TrueNAS.CSI.Pool: name the pool of the volumes
+TrueNAS.CSI.NFSServer: give its DNS name or address
+TrueNAS.CSI.IQNBase: give the base name of the box's targets
+TrueNAS.CSI.Classes[0].Name: name the class
+TrueNAS.CSI.Classes[0].Protocol: give nfs or iscsi
+TrueNAS.CSI.Classes[0].ReclaimPolicy: give Retain or Delete
 EtcdBackup: give a cluster whose SnapshotNamespace is etcd-backup
 EtcdBackup.Schedule: give the five fields of cron
 EtcdBackup.Image: give a reference like registry.example/name:tag

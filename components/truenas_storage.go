@@ -42,6 +42,8 @@ type TrueNASStorageArgs struct {
 	Datasets []TrueNASDatasetArgs
 	// ISCSI is where the iSCSI service listens. Default: nil, it is not touched.
 	ISCSI *TrueNASISCSI
+	// ServesNFS switches the NFS service on even if no dataset has a share: the CSI driver makes some. Default: false.
+	ServesNFS bool
 	// Account is the user of the CSI driver, which gets an API key and the roles that the driver needs. Default: empty, none.
 	Account string
 }
@@ -148,7 +150,7 @@ func (s *TrueNASStorage) addServices(ctx *pulumi.Context, name string, args *Tru
 			shares = append(shares, dataset.share)
 		}
 	}
-	services := map[string]bool{"nfs": len(shares) > 0, "iscsitarget": args.ISCSI != nil}
+	services := map[string]bool{"nfs": len(shares) > 0 || args.ServesNFS, "iscsitarget": args.ISCSI != nil}
 	for _, service := range []string{"nfs", "iscsitarget"} {
 		if !services[service] {
 			continue

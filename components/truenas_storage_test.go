@@ -99,6 +99,22 @@ func TestAProtectedStorageIsKept(t *testing.T) {
 	}
 }
 
+// TestTheNFSServiceServesTheVolumesOfTheDriver even if no dataset is shared.
+func TestTheNFSServiceServesTheVolumesOfTheDriver(t *testing.T) {
+	t.Parallel()
+	for _, serves := range []bool{true, false} {
+		r, err := run(t, false, stored(&components.TrueNASStorageArgs{
+			Owner: "k3s-dev/k3s-dev", ServesNFS: serves, Datasets: []components.TrueNASDatasetArgs{{Name: "tank/k8s", ShareType: "GENERIC"}},
+		}))
+		require.NoError(t, err)
+		want := []string(nil)
+		if serves {
+			want = []string{" k3s-dev-storage-nfs"}
+		}
+		require.Equal(t, want, r.Names("truenas:index:Service"))
+	}
+}
+
 func TestAStorageIsRefusedAllAtOnce(t *testing.T) {
 	t.Parallel()
 

@@ -37,7 +37,7 @@ func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory, options Options) (*
 		args.Flux = m.flux(*wanted.Flux)
 	}
 	if a := wanted.TrueNAS; a != nil {
-		args.TrueNAS = &components.TrueNAS{Host: a.Host, Namespace: a.Namespace, APIKey: m.keys.secret(truenasAPIKey, "addons", "truenas")}
+		args.TrueNAS = &components.TrueNAS{Host: a.Host, Namespace: a.Namespace, APIKey: m.keys.secret(truenasAPIKey, "addons", "truenas"), CSI: m.csi(*a)}
 	}
 	if wanted.EtcdBackup != nil {
 		args.EtcdBackup = m.etcdBackup(*wanted.EtcdBackup, ctx.Stack())
@@ -118,6 +118,29 @@ func (m *addonMapping) flux(flux inventory.Flux) *components.Flux {
 	}
 	if flux.Decryption != nil {
 		mapped.AgeKey = m.keys.age(*flux.Decryption)
+	}
+	return mapped
+}
+
+// csi maps what the CSI driver finds in the cluster; nil without one.
+func (m *addonMapping) csi(truenas inventory.TrueNAS) *components.TrueNASCSI {
+	csi, storage := truenas.CSI, m.inv.Cluster.Storage
+	if csi == nil {
+		return nil
+	}
+	mapped := &components.TrueNASCSI{
+		URL: storage.APIURL(), SkipVerify: csi.SkipVerify, Pool: storage.Pool, NFSServer: truenas.Host, ISCSIPortal: storage.ISCSIPortal(truenas.Host),
+		IQNBase: csi.IQNBase,
+	}
+	for _, class := range csi.StorageClasses {
+		mapped.Classes = append(mapped.Classes, components.StorageClass{
+			Name: class.Name, Protocol: string(class.Protocol), Default: class.Default, ReclaimPolicy: string(class.ReclaimPolicy),
+			Compression: string(class.Compression), Networks: class.Networks, Parameters: class.Parameters,
+		})
+	}
+	if csi.HasChart() {
+		chart := m.chart(csi.Chart, csi.Version, csi.Values, "truenas", "csi")
+		mapped.Chart = &chart
 	}
 	return mapped
 }

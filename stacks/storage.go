@@ -125,8 +125,9 @@ func storageArgs(stack string, inv *inventory.Inventory) *components.TrueNASStor
 	if iscsi := storage.ISCSI; iscsi != nil {
 		args.ISCSI = &components.TrueNASISCSI{Listen: iscsi.Listen, Initiators: iscsi.Initiators}
 	}
-	if inv.Cluster.Addons.TrueNAS != nil {
+	if truenas := inv.Cluster.Addons.TrueNAS; truenas != nil {
 		args.Account = "csi-" + inv.Cluster.Name
+		args.ServesNFS = truenas.CSI != nil && truenas.CSI.Serves(inventory.ProtocolNFS)
 	}
 	return args
 }

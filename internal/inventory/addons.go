@@ -136,6 +136,8 @@ type TrueNAS struct {
 	Host string `yaml:"host" required:"true"`
 	// Namespace of the Secret. It is created unless it is one of Kubernetes' own. Default: flux-system.
 	Namespace string `yaml:"namespace" default:"flux-system"`
+	// CSI is what truenas-csi needs in the cluster, TrueNAS' own CSI driver. It needs `storage` and TrueNAS 25.10. Default: none.
+	CSI *TrueNASCSI `yaml:"csi"`
 }
 
 // EtcdBackup is a CronJob of talos-backup on the control planes, in the namespace etcd-backup. It stores snapshots of etcd in

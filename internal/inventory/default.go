@@ -26,6 +26,9 @@ func (c *Cluster) complete() {
 	if c.Storage != nil {
 		c.Storage.complete(c.Network)
 	}
+	if truenas := c.Addons.TrueNAS; truenas != nil && truenas.CSI != nil {
+		truenas.CSI.complete(c.Network)
+	}
 	c.Addons.complete(c.Talos.Version.String())
 	if backup := c.Addons.EtcdBackup; backup != nil && backup.Recipient.IsZero() && len(c.Backups.Recipients) == 1 {
 		backup.Recipient = c.Backups.Recipients[0]

@@ -127,4 +127,7 @@ func (c *checker) truenas(truenas TrueNAS, at *strictyaml.Path) {
 		})
 	}
 	dnsLabel(truenas.Namespace, at.Key("namespace"), c.cluster)
+	if truenas.CSI != nil {
+		c.csi(*truenas.CSI, at.Key("csi"))
+	}
 }

@@ -140,7 +140,12 @@ func (c *checker) share(dataset StorageDataset, at *strictyaml.Path) {
 		return
 	}
 	path := at.Key("nfs")
-	networks := dataset.NFS.Networks
+	c.shareNetworks(dataset.NFS.Networks, path)
+	c.account(dataset.NFS.MapRootUser, path.Key("mapRootUser"))
+}
+
+// shareNetworks checks the key networks of what is exported.
+func (c *checker) shareNetworks(networks []netip.Prefix, path *strictyaml.Path) {
 	for i, network := range networks {
 		here := path.Key("networks").Index(i)
 		if !c.inv.clusterSource.Has(path.Key("networks")) {
@@ -157,7 +162,6 @@ func (c *checker) share(dataset StorageDataset, at *strictyaml.Path) {
 		}
 	}
 	c.reachable(networks, path)
-	c.account(dataset.NFS.MapRootUser, path.Key("mapRootUser"))
 }
 
 // reachable refuses a share that no node can mount.

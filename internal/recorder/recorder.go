@@ -212,6 +212,8 @@ func madeUpOutputs(token string) resource.PropertyMap {
 		})
 	case "talos:cluster/kubeconfig:Kubeconfig":
 		return resource.NewPropertyMapFromMap(map[string]any{"kubeconfigRaw": madeUpKubeconfig})
+	case "truenas:index:Account":
+		return resource.NewPropertyMapFromMap(text("apiKey"))
 	default:
 		return nil
 	}

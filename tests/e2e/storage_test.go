@@ -7,6 +7,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/lab"
@@ -21,7 +22,13 @@ const storageOfTheTest = `storage:
     - {name: k8s/nfs, nfs: {}}
   iscsi: {}
 addons:
-  truenas: {host: nas.example, namespace: storage}
+  truenas:
+    host: nas.example
+    namespace: storage
+    csi:
+      storageClasses:
+        - {name: truenas-nfs, protocol: nfs, default: true}
+        - {name: truenas-iscsi, protocol: iscsi, compression: ZSTD}
 `
 
 // TestE2EStorage is the life of a cluster with its storage on a TrueNAS box: made before the machines, compared with what is on the
@@ -78,6 +85,7 @@ func (s *storageUnderTest) comesBeforeTheMachines() {
 		return nil
 	})
 	s.opensTheBox(s.apiKey())
+	s.hasWhatTheDriverReads("Retain")
 	s.nothingChanges()
 	require.Contains(s.t, s.mustRun(0, "preflight", "--lab"), "ok    2 datasets: 0 to create, 2 ours\n")
 }
@@ -94,8 +102,9 @@ func (s *storageUnderTest) isComparedAndMended() {
 		_, err := c.RemoveAccount(ctx, truenas.Account{Name: "csi-k3s-dev", Owner: s.owner()})
 		return err
 	})
+	s.driverIsMisled()
 	output := s.mustRun(2, "preview", "--lab")
-	for _, seen := range []string{"k8s", "quota", "compression", "networks", "csi"} {
+	for _, seen := range []string{"k8s", "quota", "compression", "networks", "csi", "truenas-csi-config", "truenas-nfs"} {
 		require.Contains(s.t, output, seen)
 	}
 	s.mustRun(0, "up", "--lab", "--yes")
@@ -104,7 +113,55 @@ func (s *storageUnderTest) isComparedAndMended() {
 	require.NotEqual(s.t, []string{"0.0.0.0/0"}, s.share().Networks)
 	require.NotEqual(s.t, key, s.apiKey(), "a key that is gone is made again")
 	s.opensTheBox(s.apiKey())
+	s.hasWhatTheDriverReads("Retain")
+	s.edit("cluster.yaml", "protocol: nfs, default: true}", "protocol: nfs, default: true, reclaimPolicy: Delete}")
+	s.mustRun(0, "up", "--lab", "--yes") // Kubernetes refuses to change it: the class is made again
+	s.hasWhatTheDriverReads("Delete")
 	s.nothingChanges()
+}
+
+// hasWhatTheDriverReads checks the namespace, the ConfigMap, the Secret and the classes of the CSI driver.
+func (s *storageUnderTest) hasWhatTheDriverReads(policyOfNFS corev1.PersistentVolumeReclaimPolicy) {
+	s.t.Helper()
+	client := s.kubernetes()
+	namespace, err := client.CoreV1().Namespaces().Get(s.t.Context(), "truenas-csi", metav1.GetOptions{})
+	require.NoError(s.t, err)
+	require.Equal(s.t, "privileged", namespace.Labels["pod-security.kubernetes.io/enforce"])
+	config, err := client.CoreV1().ConfigMaps("truenas-csi").Get(s.t.Context(), "truenas-csi-config", metav1.GetOptions{})
+	require.NoError(s.t, err)
+	require.Equal(s.t, map[string]string{
+		"truenasURL": "wss://nas.example/api/current", "truenasInsecure": "false", "defaultPool": "tank", "nfsServer": "nas.example",
+		"iscsiPortal": "nas.example:3260", "iscsiIQNBase": "iqn.2005-10.org.freenas.ctl",
+	}, config.Data)
+	secret, err := client.CoreV1().Secrets("truenas-csi").Get(s.t.Context(), "truenas-api-credentials", metav1.GetOptions{})
+	require.NoError(s.t, err)
+	require.Equal(s.t, map[string][]byte{"api-key": []byte(s.apiKey())}, secret.Data)
+	nfs, err := client.StorageV1().StorageClasses().Get(s.t.Context(), "truenas-nfs", metav1.GetOptions{})
+	require.NoError(s.t, err)
+	require.Equal(s.t, "csi.truenas.io", nfs.Provisioner)
+	require.Equal(s.t, "true", nfs.Annotations["storageclass.kubernetes.io/is-default-class"])
+	require.Equal(s.t, policyOfNFS, *nfs.ReclaimPolicy)
+	require.Equal(s.t, "nfs", nfs.Parameters["protocol"])
+	require.NotEmpty(s.t, nfs.Parameters["nfs.networks"], "not everybody may mount the volumes")
+	iscsi, err := client.StorageV1().StorageClasses().Get(s.t.Context(), "truenas-iscsi", metav1.GetOptions{})
+	require.NoError(s.t, err)
+	require.Equal(s.t, map[string]string{"protocol": "iscsi", "compression": "ZSTD"}, iscsi.Parameters)
+}
+
+// driverIsMisled changes by hand where the driver looks, and which class is the default.
+func (s *storageUnderTest) driverIsMisled() {
+	s.t.Helper()
+	client := s.kubernetes()
+	config, err := client.CoreV1().ConfigMaps("truenas-csi").Get(s.t.Context(), "truenas-csi-config", metav1.GetOptions{})
+	require.NoError(s.t, err)
+	config.Data["defaultPool"] = "boot"
+	_, err = client.CoreV1().ConfigMaps("truenas-csi").Update(s.t.Context(), config, metav1.UpdateOptions{})
+	require.NoError(s.t, err)
+	nfs, err := client.StorageV1().StorageClasses().Get(s.t.Context(), "truenas-nfs", metav1.GetOptions{})
+	require.NoError(s.t, err)
+	nfs.Annotations["storageclass.kubernetes.io/is-default-class"] = "false"
+	_, err = client.StorageV1().StorageClasses().Update(s.t.Context(), nfs, metav1.UpdateOptions{})
+	require.NoError(s.t, err)
 }
 
 // outlastsBadDays: what a NAS does on a bad day is told with what to do, and the next up goes on from there.

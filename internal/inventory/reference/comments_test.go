@@ -53,6 +53,8 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 		inventory.Kustomization{},
 		inventory.Decryption{},
 		inventory.TrueNAS{},
+		inventory.TrueNASCSI{},
+		inventory.StorageClass{},
 		inventory.Storage{},
 		inventory.StorageDataset{},
 		inventory.NFSShare{},
