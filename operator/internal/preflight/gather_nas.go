@@ -30,6 +30,8 @@ type NAS struct {
 	Pools Reading[[]truenas.Pool]
 	// Datasets are those of the inventory that exist, and the root dataset of its pool.
 	Datasets Reading[[]truenas.FoundDataset]
+	// ISCSIBase is the beginning of the names of the box's iSCSI targets; read only if the inventory has iSCSI.
+	ISCSIBase Reading[string]
 	// Known are the datasets in the state, with their pools.
 	Known []string
 }
@@ -63,6 +65,9 @@ func lookAtBox(ctx context.Context, box Box, inv *inventory.Inventory) NAS {
 	found.Datasets = asked(ctx, session, func(c *truenas.Client, ctx context.Context) ([]truenas.FoundDataset, error) {
 		return c.FindDatasets(ctx, namesOnBox(*inv.Cluster.Storage))
 	})
+	if inv.Cluster.Storage.ISCSI != nil {
+		found.ISCSIBase = asked(ctx, session, (*truenas.Client).ISCSIBase)
+	}
 	return found
 }
 

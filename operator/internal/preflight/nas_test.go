@@ -322,3 +322,65 @@ func emptyIsNil(report preflight.Report) preflight.Report {
 	}
 	return report
 }
+
+const csiYAML = `storage: {endpoint: https://nas.example, pool: tank, datasets: [{name: k8s}], iscsi: {}}
+addons:
+  truenas:
+    host: nas.example
+    csi: {storageClasses: [{name: truenas-iscsi, protocol: iscsi}]}
+`
+
+// TestWhatTheCSIDriverExpects of the box, whose targets have another name than the driver's own default.
+func TestWhatTheCSIDriverExpects(t *testing.T) {
+	t.Parallel()
+	ok := preflight.Check{Name: "nas-csi", Result: preflight.OK, Sentence: "the iSCSI targets of TrueNAS begin with iqn.2005-10.org.freenas.ctl"}
+	cluster := strings.Replace(clusterYAML, "extensions: [", "extensions: [siderolabs/iscsi-tools, ", 1)
+	for name, test := range map[string]struct {
+		alter  func(*preflight.NAS)
+		change *strings.Replacer
+		want   preflight.Report
+	}{
+		"as it is": {want: preflight.Report{ok}},
+		"25.04": {
+			alter: func(n *preflight.NAS) { n.Version.Value = "25.04.2" },
+			want: preflight.Report{
+				{Name: "nas-csi", Result: preflight.Fail, Sentence: "TrueNAS 25.04.2 at https://nas.example is too old for truenas-csi", Remedy: "update it to 25.10 or later, or remove addons.truenas.csi"}, ok,
+			},
+		},
+		"another base": {
+			alter: func(n *preflight.NAS) { n.ISCSIBase.Value = "iqn.2000-01.io.truenas" },
+			want: preflight.Report{{
+				Name: "nas-csi", Result: preflight.Fail, Sentence: "the iSCSI targets of TrueNAS begin with iqn.2000-01.io.truenas, and not with iqn.2005-10.org.freenas.ctl: no node could log in",
+				Remedy: "write iqnBase: iqn.2000-01.io.truenas into addons.truenas.csi",
+			}},
+		},
+		"unread base": {
+			alter: func(n *preflight.NAS) { n.ISCSIBase.Err = errors.New("Not authorized: the user lacks a role") },
+			want:  preflight.Report{{Name: "nas-csi", Result: preflight.Fail, Sentence: "Not authorized", Remedy: "the user lacks a role"}},
+		},
+		"nfs alone": {
+			alter:  func(n *preflight.NAS) { n.ISCSIBase.Value = "iqn.2000-01.io.truenas" },
+			change: strings.NewReplacer("protocol: iscsi", "protocol: nfs"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, found := soundNAS(t)
+			found.NAS.ISCSIBase.Value = "iqn.2005-10.org.freenas.ctl"
+			if test.alter != nil {
+				test.alter(found.NAS)
+			}
+			text := cluster + csiYAML
+			if test.change != nil {
+				text = test.change.Replace(text)
+			}
+			report := preflight.Evaluate(inventoryOf(t, text, nodesYAML), found)
+			require.Equal(t, test.want, emptyIsNil(slices.DeleteFunc(report, func(c preflight.Check) bool { return c.Name != "nas-csi" })))
+		})
+	}
+	subject, _ := boxed(t)
+	subject.Inventory = inventoryOf(t, cluster+csiYAML, nodesYAML)
+	report, err := preflight.Run(t.Context(), subject)
+	require.NoError(t, err)
+	require.Contains(t, report, ok)
+}

@@ -27,6 +27,7 @@ func checkNAS(s *collector, inv *inventory.Inventory, found Snapshot) {
 		checkRoles(s, inv.Cluster, *nas)
 		checkPool(s, *storage, *nas)
 		checkDatasets(s, *storage, *nas, found.Owner.Stack+"/"+inv.Cluster.Name)
+		checkCSI(s, inv.Cluster.Addons.TrueNAS, *nas)
 	}
 }
 
@@ -52,16 +53,22 @@ const (
 	unknownTrueNAS = 2700
 )
 
-func checkRelease(s *collector, nas NAS) {
-	version := nas.Version.Value
+// releaseOf returns a release as year*100+month.
+func releaseOf(version string) (release int, known bool) {
 	parts := trueNASRelease.FindStringSubmatch(version)
 	if parts == nil {
-		s.warn("nas", "see that storage.endpoint is that of TrueNAS", "%s says that it is TrueNAS %q", nas.Endpoint, version)
-		return
+		return 0, false
 	}
 	year, _ := strconv.Atoi(parts[1]) // digits
 	month, _ := strconv.Atoi(parts[2])
-	switch release := year*100 + month; {
+	return year*100 + month, true
+}
+
+func checkRelease(s *collector, nas NAS) {
+	version := nas.Version.Value
+	switch release, known := releaseOf(version); {
+	case !known:
+		s.warn("nas", "see that storage.endpoint is that of TrueNAS", "%s says that it is TrueNAS %q", nas.Endpoint, version)
 	case release < firstTrueNAS:
 		s.fail("nas", "update it to 25.04 or later", "TrueNAS %s at %s is too old", version, nas.Endpoint)
 	case release >= unknownTrueNAS:
