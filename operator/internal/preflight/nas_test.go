@@ -213,7 +213,7 @@ func TestTheRolesAreThoseOfTheInventory(t *testing.T) {
 		_, found := soundNAS(t)
 		found.NAS.Roles.Value = []string{"ALERT_LIST_READ"}
 		cluster := strings.Replace(clusterYAML, "extensions: [", "extensions: [siderolabs/iscsi-tools, ", 1)
-		inv := inventoryOf(t, cluster+"storage: {endpoint: https://nas.example, pool: tank, "+storage+"}\n", nodesYAML)
+		inv := inventoryOf(t, cluster+"storage: {endpoint: https://nas.example, pool: tank, "+storage+"}", nodesYAML)
 		require.Equal(t, "user em-infra of TrueNAS lacks the roles "+want, checksOfNAS(preflight.Evaluate(inv, found).Unsound())[0].Sentence)
 	}
 }

@@ -92,10 +92,12 @@ func neededRoles(c inventory.Cluster) []string {
 	if storage.ISCSI != nil {
 		roles = append(roles, "SHARING_ISCSI_WRITE")
 	}
-	if exports || storage.ISCSI != nil {
+	truenas := c.Addons.TrueNAS
+	servesDriver := truenas != nil && truenas.CSI != nil && truenas.CSI.Serves(inventory.ProtocolNFS)
+	if exports || servesDriver || storage.ISCSI != nil {
 		roles = append(roles, "SERVICE_READ", "SERVICE_WRITE")
 	}
-	if c.Addons.TrueNAS != nil {
+	if truenas != nil {
 		roles = append(roles, "ACCOUNT_WRITE", "PRIVILEGE_WRITE", "API_KEY_WRITE")
 	}
 	return roles
