@@ -43,7 +43,8 @@ type TrueNASCSI struct {
 	Chart *Chart
 }
 
-// StorageClass is a StorageClass of truenas-csi. A change of anything but Default creates it again; volumes stay as they are.
+// StorageClass is a StorageClass of truenas-csi. Kubernetes refuses a change of anything but Default until the class is deleted; volumes do
+// not hang on it.
 type StorageClass struct {
 	// Name of the class. Required.
 	Name string
@@ -151,10 +152,8 @@ func (c TrueNASCSI) config() pulumi.StringMap {
 	}
 }
 
-// fixedFields are those of a StorageClass that Kubernetes does not change (kubernetes, pkg/apis/storage/validation, ValidateStorageClassUpdate).
-var fixedFields = []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"}
-
-// addStorageClass creates a class. One that has to be created again is deleted first, since its name is the same; nothing else hangs on it.
+// addStorageClass creates a class. Kubernetes refuses changes of the rest but the annotation, and the provider tries a class that is to be
+// replaced on the one that is there: it is deleted by hand first (docs/decisions/0091).
 func (c *ClusterAddons) addStorageClass(ctx *pulumi.Context, class StorageClass) (pulumi.Resource, error) {
 	return c.addObject(ctx, "storageclass-"+class.Name, kindStorageClass, "", class.Name, pulumi.Map{
 		"metadata": pulumi.Map{
@@ -166,7 +165,7 @@ func (c *ClusterAddons) addStorageClass(ctx *pulumi.Context, class StorageClass)
 		"reclaimPolicy":        pulumi.String(class.ReclaimPolicy),
 		"volumeBindingMode":    pulumi.String("Immediate"),
 		"allowVolumeExpansion": pulumi.Bool(true),
-	}, pulumi.ReplaceOnChanges(fixedFields), pulumi.DeleteBeforeReplace(true))
+	})
 }
 
 // parameters returns what the driver reads for each volume. Without networks it would export volumes to everybody.

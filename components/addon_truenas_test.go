@@ -75,8 +75,6 @@ func TestStorageClasses(t *testing.T) {
 	}), nfs.Inputs.Mappable())
 	require.Equal(t, class("truenas-iscsi", "false", "Delete", map[string]any{"protocol": "iscsi"}),
 		r.Named(t, tokenStorageClass, "k3s-dev-addons-storageclass-truenas-iscsi").Inputs.Mappable())
-	require.Equal(t, []string{"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"}, nfs.RegisterRPC.GetReplaceOnChanges(), "Kubernetes refuses to change them")
-	require.True(t, nfs.RegisterRPC.GetDeleteBeforeReplace(), "the name stays the same")
 }
 
 // TestWithoutAChartTheDriverIsInstalledElsewhere, and both Secrets may be in its namespace, which is privileged all the same.

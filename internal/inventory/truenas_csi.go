@@ -41,8 +41,8 @@ func (c TrueNASCSI) Serves(protocol StorageProtocol) bool {
 	return false
 }
 
-// StorageClass is a StorageClass whose volumes truenas-csi makes. A change of anything but its default creates the class again; volumes
-// that are there stay as they are.
+// StorageClass is a StorageClass whose volumes truenas-csi makes. Kubernetes refuses a change of anything but its default: delete the class
+// with kubectl, then run `up`. Volumes that are there stay as they are.
 type StorageClass struct {
 	// Name of the class. Required. A change creates another class.
 	Name string `yaml:"name" required:"true"`
