@@ -53,6 +53,7 @@ func TestPreflightAndRoleLinesThatAreRefused(t *testing.T) {
 		"role":                               "for which release? add --pve 8.4 or --pve 9.1, or --stack NAME to ask the stack's host",
 		"role --pve nine":                    `--pve: "nine" is no release of Proxmox VE: write one like 8.4`,
 		"role --pve 9.1 --stack k3s-dev":     "--pve and --stack: which of the two is meant? give one",
+		"role --backups --stack k3s-dev":     "--backups cannot stand beside --stack: preflight of a stack of hosts says what its backup jobs need: remove --backups",
 		"role --snapshots --stack k3s-dev":   "--snapshots cannot stand beside --stack: preflight of a stack of systems says what its snapshots need: remove --snapshots",
 		"role --guest-agent --stack k3s-dev": "--guest-agent cannot stand beside --stack: the stack's inventory decides that: remove --guest-agent",
 		"role --pve 9.1 --output table":      `--output: "table" is no format: choose text or json`,
@@ -71,5 +72,6 @@ func TestRoleForARelease(t *testing.T) {
 	require.Contains(t, em(t.Context(), "role", "--pve", "8.4", "--guest-agent").out, "VM.Monitor")
 	require.NotContains(t, em(t.Context(), "role", "--pve", "9.1").out, "VM.Snapshot")
 	require.Contains(t, em(t.Context(), "role", "--pve", "9.1", "--snapshots").out, "VM.Snapshot")
+	require.Contains(t, em(t.Context(), "role", "--pve", "9.1", "--backups").out, "VM.Backup")
 	require.Contains(t, em(t.Context(), "role", "--pve", "8.4.14", "--output", "json").out, `"release": "8.4"`)
 }

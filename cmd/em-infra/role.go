@@ -20,19 +20,20 @@ type roleFlags struct {
 	pve        string
 	guestAgent bool
 	snapshots  bool
+	backups    bool
 	output     string
 }
 
 func newRoleCommand() *cobra.Command {
 	var flags roleFlags
 	command := &cobra.Command{
-		Use:   "role [--pve RELEASE [--guest-agent] [--snapshots] | --stack STACK]",
+		Use:   "role [--pve RELEASE [--guest-agent] [--snapshots] [--backups] | --stack STACK]",
 		Short: "Print what an API token of Proxmox VE needs, and compare it with the host",
 		Long: `Print the commands that make the role, the user and the token with the least that em-infra needs, for the release given
 with --pve or for that of the stack's host. With a stack, the role on its host is compared, and the commands that repair
 it are printed. Nothing is changed. The privilege to ask guest agents is included if the inventory has the extension
 siderolabs/qemu-guest-agent; with --pve, use --guest-agent for that. A stack of systems that takes snapshots before
-changes needs one more: use --pve with --snapshots for that.
+changes needs one more: use --pve with --snapshots for that. So does a stack of hosts with backup jobs of pools: --backups.
 
 Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3 refused.`,
 		Example: "  em-infra role --pve 9.1\n  em-infra role --stack k3s-dev",
@@ -46,6 +47,7 @@ Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3
 	completeFlag(command, "pve", completeReleases)
 	command.Flags().BoolVar(&flags.guestAgent, "guest-agent", false, "with --pve: the images have siderolabs/qemu-guest-agent")
 	command.Flags().BoolVar(&flags.snapshots, "snapshots", false, "with --pve: a systems.yaml has snapshots")
+	command.Flags().BoolVar(&flags.backups, "backups", false, "with --pve: a hosts.yaml has backup jobs of pools")
 	bindOutput(command, &flags.output)
 	return command
 }
@@ -72,6 +74,8 @@ func (f *roleFlags) plan(ctx context.Context, streams streams) (*operator.Privil
 		return nil, refused(errors.New("--guest-agent cannot stand beside --stack: the stack's inventory decides that: remove --guest-agent"))
 	case f.snapshots && f.pve == "":
 		return nil, refused(errors.New("--snapshots cannot stand beside --stack: preflight of a stack of systems says what its snapshots need: remove --snapshots"))
+	case f.backups && f.pve == "":
+		return nil, refused(errors.New("--backups cannot stand beside --stack: preflight of a stack of hosts says what its backup jobs need: remove --backups"))
 	case f.pve != "" && f.place.stack != "":
 		return nil, refused(errors.New("--pve and --stack: which of the two is meant? give one"))
 	case f.pve != "":
@@ -82,7 +86,7 @@ func (f *roleFlags) plan(ctx context.Context, streams streams) (*operator.Privil
 		if err := release.Check(); err != nil {
 			return nil, refused(fmt.Errorf("--pve: %w", err))
 		}
-		return operator.PlanRole(role.Need{Release: release, GuestAgent: f.guestAgent, Snapshots: f.snapshots}, role.DefaultToken), nil
+		return operator.PlanRole(role.Need{Release: release, GuestAgent: f.guestAgent, Snapshots: f.snapshots, Backups: f.backups}, role.DefaultToken), nil
 	}
 	o, err := f.place.open(streams.aside())
 	if err != nil {

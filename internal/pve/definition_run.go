@@ -10,6 +10,7 @@ import (
 	"github.com/luthermonson/go-proxmox"
 
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
+	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
 // DefinitionRun makes, changes and removes a metric server or a backup job.
@@ -75,18 +76,17 @@ func (r DefinitionRun) Apply(ctx context.Context) (Outcome, error) {
 // Foresee returns a sentence about what Apply would do, and the refusal that it would begin with. It changes nothing.
 func (r DefinitionRun) Foresee(ctx context.Context) (string, error) {
 	client, present, err := r.look(ctx)
-	mayModify := func() error { return mayModify(ctx, client, "/", "the "+string(r.Wanted.Kind)+"s") }
 	switch {
 	case err != nil:
 		return "", err
 	case present == nil:
-		return r.Wanted.String() + " is made", mayModify()
+		return r.Wanted.String() + " is made", r.checkPrivileges(ctx, client)
 	}
 	if err := r.checkFixed(present); err != nil && !r.Made {
 		return "", err
 	}
 	if differences := present.differences(r.Wanted.Settings); len(differences) > 0 {
-		return r.Wanted.String() + " is changed: " + strings.Join(differences, "; "), mayModify()
+		return r.Wanted.String() + " is changed: " + strings.Join(differences, "; "), r.checkPrivileges(ctx, client)
 	}
 	return r.Wanted.String() + " is as the inventory wants it", nil
 }
@@ -117,7 +117,7 @@ func (r DefinitionRun) Release(ctx context.Context) (Outcome, error) {
 		return OutcomeGone, nil
 	}
 	if err := client.Delete(ctx, r.path(), nil); err != nil {
-		return "", r.refusal("removed", err)
+		return "", r.refusal(ctx, client, "removed", err)
 	}
 	return OutcomeRemoved, nil
 }
@@ -165,14 +165,14 @@ func (r DefinitionRun) create(ctx context.Context, client *proxmox.Client) error
 		path, params["id"] = r.kind().list, r.Wanted.ID
 	}
 	if err := client.Post(ctx, path, params, nil); err != nil {
-		return r.refusal("made", err)
+		return r.refusal(ctx, client, "made", err)
 	}
 	return nil
 }
 
 func (r DefinitionRun) change(ctx context.Context, client *proxmox.Client) error {
 	if err := client.Put(ctx, r.path(), r.withSecret(paramsOf(r.Wanted.Settings)), nil); err != nil {
-		return r.refusal("changed", err)
+		return r.refusal(ctx, client, "changed", err)
 	}
 	return nil
 }
@@ -184,10 +184,28 @@ func (r DefinitionRun) withSecret(params map[string]string) map[string]string {
 	return params
 }
 
+// checkPrivileges returns an error that names what the token lacks to make or change the definition.
+func (r DefinitionRun) checkPrivileges(ctx context.Context, client *proxmox.Client) error {
+	if err := mayModify(ctx, client, "/", "the "+string(r.Wanted.Kind)+"s"); err != nil {
+		return err
+	}
+	pool := r.Wanted.Value("pool")
+	if r.Wanted.Kind != hostspec.BackupJob || pool == "" {
+		return nil
+	}
+	mine, err := Reader{client}.Privileges(ctx, "/pool/"+pool)
+	if err == nil && !slices.Contains(mine, "VM.Backup") {
+		err = fmt.Errorf("the token may not back up the pool of the %[1]s: as root on the host, `pveum role modify %[2]s --append 1 --privs \"VM.Backup\"`, or give it VM.Backup on /pool/%[3]s by another role, then run again", r.Wanted, role.Name, pool)
+	}
+	return err
+}
+
 // refusal is the error of a call that Proxmox VE has refused.
-func (r DefinitionRun) refusal(verb string, err error) error {
+func (r DefinitionRun) refusal(ctx context.Context, client *proxmox.Client, verb string, err error) error {
 	if proxmox.IsNotAuthorized(err) {
-		return fmt.Errorf("the token may not change the %ss: give it the privilege Sys.Modify on /", r.Wanted.Kind)
+		if lacking := r.checkPrivileges(ctx, client); lacking != nil {
+			return lacking
+		}
 	}
 	return fmt.Errorf("the %s cannot be %s (%w): %s, then run up again", r.Wanted, verb, withoutURL(err), r.kind().remedy)
 }

@@ -166,7 +166,18 @@ func TestADefinitionThatTheHostRefuses(t *testing.T) {
 	_, err = run.Foresee(t.Context())
 	require.EqualError(t, err, "the token may not change the backup jobs: give it the privilege Sys.Modify on /, then run again")
 	_, err = run.Apply(t.Context())
-	require.EqualError(t, err, "the token may not change the backup jobs: give it the privilege Sys.Modify on /")
+	require.EqualError(t, err, "the token may not change the backup jobs: give it the privilege Sys.Modify on /, then run again")
+	weak = newHostFor(t, "Sys.Audit", "Sys.Modify", "Pool.Allocate", "Pool.Audit")
+	client, err := weak.connection.Client()
+	require.NoError(t, err)
+	require.NoError(t, client.Post(t.Context(), "/pools", map[string]string{"poolid": "web"}, nil))
+	run = pve.DefinitionRun{Connection: weak.connection, Wanted: nightlyJob()}
+	run.Wanted.Settings[5].Value, run.Wanted.Settings[6].Value = "web", ""
+	const lacking = "the token may not back up the pool of the backup job nightly: as root on the host, `pveum role modify EmInfraOperator --append 1 --privs \"VM.Backup\"`, or give it VM.Backup on /pool/web by another role, then run again"
+	_, err = run.Foresee(t.Context())
+	require.EqualError(t, err, lacking)
+	_, err = run.Apply(t.Context())
+	require.EqualError(t, err, lacking)
 	blind := newHostFor(t, "VM.Audit")
 	run = pve.DefinitionRun{Connection: blind.connection, Wanted: graphs()}
 	_, err = run.Differences(t.Context())

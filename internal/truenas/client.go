@@ -159,7 +159,7 @@ func (c *Client) login(ctx context.Context, username, key string) error {
 	})
 	switch {
 	case Number(err) == EBUSY:
-		return errors.New("TrueNAS refuses the login: there were more than 20 from this address within a minute: wait a minute and run it again")
+		return errTooManyLogins
 	case err != nil:
 		return err
 	}

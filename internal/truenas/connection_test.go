@@ -143,6 +143,28 @@ func TestABusyBoxIsAskedAgain(t *testing.T) {
 	require.Equal(t, "tank", pools[0].Name)
 }
 
+// TestALoginIsTriedAgain: a box that has counted too many logins forgets them. A refusal for another reason is reported at once.
+func TestALoginIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	box := truenastest.Serve(t)
+	pools := func(ctx context.Context, c *truenas.Client) error {
+		_, err := c.Pools(ctx)
+		return err
+	}
+	box.Fail(fault.Fault{Name: "nas-login-rate-limit"})
+	session := truenas.Hurried(box.Connection, time.Millisecond)
+	t.Cleanup(session.Close)
+	require.NoError(t, session.Do(t.Context(), pools))
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	wrong := box.Connection
+	wrong.APIKey = "1-made-up"
+	other := truenas.Hurried(wrong, time.Millisecond)
+	t.Cleanup(other.Close)
+	require.ErrorContains(t, other.Do(ctx, pools), "does not accept the API key", "a refusal for another reason is not tried again")
+}
+
 func TestErrorsNameEachParameter(t *testing.T) {
 	t.Parallel()
 	box := truenastest.Serve(t)

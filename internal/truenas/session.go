@@ -14,34 +14,53 @@ const attempts = 4
 // pause is the time before the second attempt; it doubles.
 const pause = time.Second
 
+// loginPause is the time before another login when there were too many, and loginPatience how long that is tried: the box forgets them after a
+// minute.
+const (
+	loginPause    = 5 * time.Second
+	loginPatience = 65 * time.Second
+)
+
+// errTooManyLogins is the refusal of a login by a box that counts them.
+var errTooManyLogins = errors.New("TrueNAS refuses the login: there were more than 20 from this address within a minute: wait a minute and run it again")
+
 // Session is a client that connects when it is needed and stays connected: the box accepts 20 logins from an address within a minute
 // (utils/rate_limit/cache.py), and a run does more pieces of work than that. It is safe for concurrent use.
 type Session struct {
 	connection Connection
+	loginPause time.Duration
 
 	mu     sync.Mutex
 	client *Client
 }
 
 // NewSession returns a session that is not connected yet.
-func NewSession(connection Connection) *Session { return &Session{connection: connection} }
+func NewSession(connection Connection) *Session {
+	return &Session{connection: connection, loginPause: loginPause}
+}
 
 // Do does a piece of work. The work is begun again on a new connection if an answer was lost, so it looks up what is there before it
 // writes: a write that was lost on the way back is found, and not repeated.
 func (s *Session) Do(ctx context.Context, work func(context.Context, *Client) error) error {
-	wait := pause
-	for attempt := 1; ; attempt++ {
+	wait, logins := pause, 0
+	for attempt := 1; ; {
 		err := s.once(ctx, work)
 		busy := new(Error)
-		again := errors.Is(err, ErrLost) || errors.As(err, &busy) && busy.Code == codeTooManyCalls
-		if !again || attempt == attempts || ctx.Err() != nil {
+		next := wait
+		switch {
+		case errors.Is(err, errTooManyLogins) && logins < int(loginPatience/loginPause):
+			logins++
+			next = s.loginPause
+		case (errors.Is(err, ErrLost) || errors.As(err, &busy) && busy.Code == codeTooManyCalls) && attempt < attempts:
+			attempt++
+			wait *= 2
+		default:
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", err, ctx.Err())
-		case <-time.After(wait):
-			wait *= 2
+		case <-time.After(next):
 		}
 	}
 }

@@ -39,5 +39,13 @@ func (d Definition) Text() string { return text(d) }
 // String returns the definition in a message, such as "backup job nightly".
 func (d Definition) String() string { return string(d.Kind) + " " + d.ID }
 
+// Value returns the value of a setting; empty without it.
+func (d Definition) Value(name string) string {
+	if at := slices.IndexFunc(d.Settings, func(one Setting) bool { return one.Name == name }); at >= 0 {
+		return d.Settings[at].Value
+	}
+	return ""
+}
+
 // Words are the settings as NAME: VALUE.
 func (d Definition) Words() []string { return wordsOf(slices.Concat(d.Fixed, d.Settings)) }

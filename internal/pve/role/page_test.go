@@ -22,6 +22,7 @@ var paths = map[role.Scope]string{
 	role.Root: "/", role.Host: "/nodes/HOST", role.Storage: "/storage/STORAGE", role.ISOStorage: "/storage/STORAGE of the ISO",
 	role.Machine: "/vms/VMID", role.GuestAgent: "/vms/VMID with the guest agent", role.Bridge: "/sdn/zones/localnetwork/BRIDGE",
 	role.Snapshots: "/vms/VMID of a system with snapshots",
+	role.Backups:   "/pool/POOL of a backup job",
 	role.Mapping:   "/mapping/pci", role.Pool: "/pool/POOL",
 }
 

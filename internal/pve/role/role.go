@@ -22,6 +22,7 @@ const (
 	Machine                 // /vms/VMID
 	GuestAgent              // /vms/VMID, of a machine whose image has QEMU's guest agent
 	Snapshots               // /vms/VMID, of a system of which snapshots are taken
+	Backups                 // /pool/POOL, of a backup job
 	Bridge                  // /sdn/zones/localnetwork/BRIDGE and, with a tag, /sdn/zones/localnetwork/BRIDGE/TAG
 	Mapping                 // /mapping/pci
 	Pool                    // /pool/POOL
@@ -160,6 +161,10 @@ var grants = []grant{
 		privilege: "VM.Snapshot", scopes: []Scope{Snapshots},
 		purpose: "takes snapshots of a system before a change, where systems.yaml asks for them, and removes those",
 	},
+	{
+		privilege: "VM.Backup", scopes: []Scope{Backups},
+		purpose: "defines the backup job of a pool, where hosts.yaml asks for one",
+	},
 }
 
 // Need determines the privileges of a role.
@@ -171,12 +176,15 @@ type Need struct {
 	GuestAgent bool
 	// Snapshots is whether snapshots of systems are taken before changes. Whoever may take some may remove any.
 	Snapshots bool
+	// Backups is whether backup jobs of pools are defined. Whoever may define one may make backups of its machines.
+	Backups bool
 }
 
 // Privileges returns the privileges of the role.
 func (n Need) Privileges() []string {
 	return privileges(n.Release, func(g grant) bool {
-		return (n.GuestAgent || !slices.Contains(g.scopes, GuestAgent)) && (n.Snapshots || !slices.Contains(g.scopes, Snapshots))
+		return (n.GuestAgent || !slices.Contains(g.scopes, GuestAgent)) && (n.Snapshots || !slices.Contains(g.scopes, Snapshots)) &&
+			(n.Backups || !slices.Contains(g.scopes, Backups))
 	})
 }
 

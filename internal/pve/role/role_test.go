@@ -21,7 +21,7 @@ func TestEveryPrivilegeIsKnownToItsRelease(t *testing.T) {
 	t.Parallel()
 	for _, release := range schema.Releases() {
 		known := access.Privileges(release)
-		privileges := role.Need{Release: parsed(t, string(release)), GuestAgent: true, Snapshots: true}.Privileges()
+		privileges := role.Need{Release: parsed(t, string(release)), GuestAgent: true, Snapshots: true, Backups: true}.Privileges()
 		require.Subset(t, known, privileges, "a role with a privilege that %s does not know cannot be made (F12)", release)
 		require.NotContains(t, privileges, "Permissions.Modify")
 	}
@@ -63,11 +63,11 @@ func TestScopes(t *testing.T) {
 	require.Subset(t, role.On(role.ISOStorage, release), role.On(role.Storage, release))
 	var all []string
 	for _, scope := range []role.Scope{
-		role.Root, role.Host, role.Storage, role.ISOStorage, role.Machine, role.Bridge, role.Mapping, role.Pool, role.GuestAgent, role.Snapshots,
+		role.Root, role.Host, role.Storage, role.ISOStorage, role.Machine, role.Bridge, role.Mapping, role.Pool, role.GuestAgent, role.Snapshots, role.Backups,
 	} {
 		all = append(all, role.On(scope, release)...)
 	}
-	require.Subset(t, all, role.Need{Release: release, GuestAgent: true, Snapshots: true}.Privileges(), "a privilege that is needed nowhere is not least")
+	require.Subset(t, all, role.Need{Release: release, GuestAgent: true, Snapshots: true, Backups: true}.Privileges(), "a privilege that is needed nowhere is not least")
 }
 
 func TestReleasesThatAreNone(t *testing.T) {

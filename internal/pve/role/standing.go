@@ -23,7 +23,7 @@ func (s Standing) MissingFromToken(need Need) []string { return missing(need, s.
 
 // SuperfluousInRole returns privileges of the existing role that this program needs for no inventory.
 func (s Standing) SuperfluousInRole(need Need) []string {
-	needed := Need{Release: need.Release, GuestAgent: true, Snapshots: true}.Privileges()
+	needed := Need{Release: need.Release, GuestAgent: true, Snapshots: true, Backups: true}.Privileges()
 	extra := slices.DeleteFunc(slices.Clone(s.Role), func(name string) bool { return slices.Contains(needed, name) })
 	slices.Sort(extra)
 	return extra

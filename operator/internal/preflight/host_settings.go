@@ -47,11 +47,10 @@ func (s *collector) foreseen(what string, changes []string, err error) {
 // takesBackups reports whether the storage of a backup job takes backups, now or once the inventory is applied: Proxmox VE defines a job without a
 // look at its storage, and the job then fails at night (pve-manager, PVE/API2/Backup.pm). Anything else takes none.
 func (s *collector) takesBackups(ctx context.Context, subject HostsSubject, wanted hostspec.Definition) bool {
-	at := slices.IndexFunc(wanted.Settings, func(one hostspec.Setting) bool { return one.Name == "storage" })
-	if wanted.Kind != hostspec.BackupJob || at < 0 {
+	name := wanted.Value("storage")
+	if wanted.Kind != hostspec.BackupJob || name == "" {
 		return true
 	}
-	name := wanted.Settings[at].Value
 	if known := slices.IndexFunc(subject.Storages, func(one hostspec.Storage) bool { return one.Name == name }); known >= 0 {
 		return true // the loader has checked its content
 	}
