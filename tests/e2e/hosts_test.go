@@ -95,7 +95,7 @@ func (r *rehearsal) settingsDrift() {
 	}
 	output := r.mustRun(2, "drift", "--lab")
 	require.Regexp(r.t, `settings of vmhost +settings +as in the inventory +time zone: UTC instead of`, output)
-	require.Regexp(r.t, `options of the +options +as in the inventory +keyboard: fr instead of de`, output)
+	require.Regexp(r.t, `options of the cluster +options +as in the inventory +keyboard: fr instead of`, output)
 	require.Regexp(r.t, `backup job nightly +settings +as in the inventory +pool: none instead of`, output)
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, "Europe/Berlin", r.timeZone())
