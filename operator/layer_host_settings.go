@@ -1,8 +1,6 @@
 package operator
 
 import (
-	"strings"
-
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/pve"
@@ -31,8 +29,7 @@ func (h hostsLayer) definitionRuns(host pve.Connection, commands map[string]*api
 	var runs []pve.DefinitionRun
 	definitions, names := stacks.HostDefinitions(h.Inventory)
 	for i, wanted := range definitions {
-		isMade := strings.HasSuffix(strings.TrimSpace(printedBy(commands[names[i]])), ": "+string(pve.OutcomeMade))
-		runs = append(runs, pve.DefinitionRun{Connection: host, Wanted: wanted, Made: isMade})
+		runs = append(runs, pve.DefinitionRun{Connection: host, Wanted: wanted, Made: pve.WasMade(printedBy(commands[names[i]]))})
 	}
 	return runs
 }

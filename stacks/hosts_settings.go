@@ -58,7 +58,7 @@ func hostSettings(host hosts.Host) components.HostSettings {
 func hostOptions(given hosts.Options) []components.HostOption {
 	options := []components.HostOption{
 		{Name: "keyboard", Value: string(given.Keyboard)}, {Name: "console", Value: string(given.Console)},
-		{Name: "email_from", Value: given.EmailFrom}, {Name: "http_proxy", Value: given.HTTPProxy}, {Name: "mac_prefix", Value: given.MACPrefix},
+		{Name: "email_from", Value: given.EmailFrom}, {Name: "http_proxy", Value: given.HTTPProxy}, {Name: "mac_prefix", Value: strings.ToUpper(given.MACPrefix)},
 		{Name: "max_workers", Value: number(given.MaxWorkers)},
 	}
 	if m := given.Migration; m != nil {
@@ -104,8 +104,8 @@ func hostMetricServers(inv *hosts.Inventory) []components.HostMetricServer {
 	return servers
 }
 
-// hostBackupJobs maps the backup jobs. What says which machines a job is for has no value where it is not given, so that it is removed: Proxmox VE
-// would else keep the former selection.
+// hostBackupJobs maps the backup jobs. Of pool, VMIDs and exceptions, those that are not given have no value, so that they are removed from a job
+// that has another selection.
 func hostBackupJobs(inv *hosts.Inventory) []components.HostBackupJob {
 	var jobs []components.HostBackupJob
 	for _, b := range inv.File.BackupJobs {
@@ -113,8 +113,10 @@ func hostBackupJobs(inv *hosts.Inventory) []components.HostBackupJob {
 			{Name: "schedule", Value: b.Schedule}, {Name: "storage", Value: b.Storage}, {Name: "mode", Value: string(b.Mode)},
 			{Name: "compress", Value: compression(b.Compression)}, {Name: "enabled", Value: flag(b.Enabled)},
 			{Name: "pool", Value: b.Pool}, {Name: "vmid", Value: numbers(b.VMIDs)}, {Name: "exclude", Value: numbers(b.Exclude)},
-			{Name: "node", Value: b.Host}, {Name: "comment", Value: b.Comment}, {Name: "prune-backups", Value: keep(b.Keep)},
 		}
+		settings = append(settings, withValues([]components.HostOption{
+			{Name: "node", Value: b.Host}, {Name: "comment", Value: b.Comment}, {Name: "prune-backups", Value: keep(b.Keep)},
+		})...)
 		if b.All {
 			settings = append(settings, components.HostOption{Name: "all", Value: "1"})
 		}

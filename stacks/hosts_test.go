@@ -40,7 +40,7 @@ func TestAStackOfHosts(t *testing.T) {
 	require.JSONEq(t, `{"kind": "backup job", "id": "nightly", "settings": [
 		{"name": "schedule", "value": "02:30"}, {"name": "storage", "value": "nas"}, {"name": "mode", "value": "snapshot"},
 		{"name": "compress", "value": "zstd"}, {"name": "enabled", "value": "1"}, {"name": "pool", "value": "k3s-dev"}, {"name": "vmid", "value": ""},
-		{"name": "exclude", "value": ""}, {"name": "node", "value": ""}, {"name": "comment", "value": ""},
+		{"name": "exclude", "value": ""},
 		{"name": "prune-backups", "value": "keep-last=3,keep-weekly=4"}
 	]}`, environment("site-backup-nightly", "EM_INFRA_HOST_DEFINITION"))
 	for key := range r.Resources {

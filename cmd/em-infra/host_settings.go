@@ -28,8 +28,11 @@ func newHostSettingsCommand() *cobra.Command {
 					return refused(err)
 				}
 				made, err := run.Apply(command.Context())
+				if err != nil {
+					return err
+				}
 				fmt.Fprintln(command.OutOrStdout(), hostspec.MadeText(made))
-				return err
+				return nil
 			}),
 		newHostOperation("settings release", "Take the names away that the stack has added to a host", hostSettingsVariable+" the settings, "+formerOutput+" the names that this stack has added",
 			func(command *cobra.Command) error {
@@ -133,7 +136,7 @@ func hostDefinitionRun() (run pve.DefinitionRun, err error) {
 	if run.Wanted, err = wantedOf(hostDefinitionVariable, "definition", hostspec.ParseDefinition); err != nil {
 		return run, err
 	}
-	run.Secret, run.Made = os.Getenv(pve.DefinitionSecretVariable), wasMade()
+	run.Secret, run.Made = os.Getenv(pve.DefinitionSecretVariable), pve.WasMade(os.Getenv(formerOutput))
 	return run, nil
 }
 
@@ -144,9 +147,4 @@ func madeBefore() ([]string, error) {
 		return nil, fmt.Errorf("%s: %w: run up again with the version of em-infra that wrote it", formerOutput, err)
 	}
 	return made, nil
-}
-
-// wasMade reports whether an earlier run of the Command has made the definition.
-func wasMade() bool {
-	return strings.HasSuffix(strings.TrimSpace(os.Getenv(formerOutput)), ": "+string(pve.OutcomeMade))
 }

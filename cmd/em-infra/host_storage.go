@@ -59,6 +59,6 @@ func hostStorageRun() (run pve.StorageRun, err error) {
 		return run, err
 	}
 	run.Password = os.Getenv(pve.StoragePasswordVariable)
-	run.Made = wasMade()
+	run.Made = pve.WasMade(os.Getenv(formerOutput))
 	return run, nil
 }

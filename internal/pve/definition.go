@@ -65,12 +65,15 @@ func settingText(value json.RawMessage) string {
 	return strings.Join(pairs, ",")
 }
 
+// defaults are those of flags, which Proxmox VE leaves out of a definition (pve-manager, PVE/Status and PVE/VZDump/Common.pm).
+var defaults = map[string]string{"disable": "0", "enabled": "1", "verify-certificate": "1", "otel-verify-ssl": "1"}
+
 // differences returns which of the settings the definition has otherwise, by their names in the API.
 func (d definition) differences(settings []hostspec.Setting) []string {
 	var differences []string
 	for _, want := range settings {
 		have, wanted := sortedList(d[want.Name]), sortedList(want.Value)
-		if isOff := wanted == "0" && have == ""; have != wanted && !isOff { // a flag that is not there is off
+		if isDefault := have == "" && wanted != "" && wanted == defaults[want.Name]; have != wanted && !isDefault {
 			differences = append(differences, fmt.Sprintf("%s: %s instead of %s", want.Name, orNone(have), orNone(wanted)))
 		}
 	}
@@ -99,4 +102,9 @@ func paramsOf(settings []hostspec.Setting) map[string]string {
 		params["delete"] = strings.Join(absent, ",")
 	}
 	return params
+}
+
+// WasMade reports whether the last line that an Apply has printed says that the stack has made the definition.
+func WasMade(printed string) bool {
+	return strings.HasSuffix(strings.TrimSpace(printed), ": "+string(OutcomeMade))
 }

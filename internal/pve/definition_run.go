@@ -1,6 +1,7 @@
 package pve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -80,13 +81,13 @@ func (r DefinitionRun) Foresee(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case present == nil:
-		return r.Wanted.String() + " is made", r.checkPrivileges(ctx, client)
+		return r.Wanted.String() + " is made", cmp.Or(r.checkRelease(ctx, client), r.checkPrivileges(ctx, client, nil))
 	}
 	if err := r.checkFixed(present); err != nil && !r.Made {
 		return "", err
 	}
 	if differences := present.differences(r.Wanted.Settings); len(differences) > 0 {
-		return r.Wanted.String() + " is changed: " + strings.Join(differences, "; "), r.checkPrivileges(ctx, client)
+		return r.Wanted.String() + " is changed: " + strings.Join(differences, "; "), r.checkPrivileges(ctx, client, present)
 	}
 	return r.Wanted.String() + " is as the inventory wants it", nil
 }
@@ -184,13 +185,38 @@ func (r DefinitionRun) withSecret(params map[string]string) map[string]string {
 	return params
 }
 
-// checkPrivileges returns an error that names what the token lacks to make or change the definition.
-func (r DefinitionRun) checkPrivileges(ctx context.Context, client *proxmox.Client) error {
+// checkRelease refuses what the release of the hosts does not have.
+func (r DefinitionRun) checkRelease(ctx context.Context, client *proxmox.Client) error {
+	if !slices.Contains(r.Wanted.Fixed, hostspec.Setting{Name: "type", Value: "opentelemetry"}) {
+		return nil
+	}
+	version, err := Reader{client}.Version(ctx)
+	if err == nil && strings.HasPrefix(version, "8.") {
+		err = fmt.Errorf("the %s is of the type opentelemetry, which Proxmox VE has from 9.0 on, and this is %s: choose another type, or upgrade the hosts", r.Wanted, version)
+	}
+	return err
+}
+
+// checkPrivileges returns an error that names what the token lacks to make the definition, or to change the present one (pve-manager,
+// PVE/API2/Backup.pm, assert_param_permission_create and _update).
+func (r DefinitionRun) checkPrivileges(ctx context.Context, client *proxmox.Client, present definition) error {
 	if err := mayModify(ctx, client, "/", "the "+string(r.Wanted.Kind)+"s"); err != nil {
 		return err
 	}
+	if r.Wanted.Kind != hostspec.BackupJob {
+		return nil
+	}
+	for _, storage := range slices.Compact([]string{r.Wanted.Value("storage"), present["storage"]}) {
+		mine, err := Reader{client}.Privileges(ctx, "/storage/"+storage)
+		if err == nil && storage != "" && !slices.Contains(mine, "Datastore.Allocate") {
+			err = fmt.Errorf("the token may not make the %[1]s back up to %[2]s: give it the privilege Datastore.Allocate on /storage/%[2]s, then run again", r.Wanted, storage)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	pool := r.Wanted.Value("pool")
-	if r.Wanted.Kind != hostspec.BackupJob || pool == "" {
+	if pool == "" {
 		return nil
 	}
 	mine, err := Reader{client}.Privileges(ctx, "/pool/"+pool)
@@ -203,7 +229,7 @@ func (r DefinitionRun) checkPrivileges(ctx context.Context, client *proxmox.Clie
 // refusal is the error of a call that Proxmox VE has refused.
 func (r DefinitionRun) refusal(ctx context.Context, client *proxmox.Client, verb string, err error) error {
 	if proxmox.IsNotAuthorized(err) {
-		if lacking := r.checkPrivileges(ctx, client); lacking != nil {
+		if lacking := r.checkPrivileges(ctx, client, nil); lacking != nil {
 			return lacking
 		}
 	}

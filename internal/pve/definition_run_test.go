@@ -167,7 +167,14 @@ func TestADefinitionThatTheHostRefuses(t *testing.T) {
 	require.EqualError(t, err, "the token may not change the backup jobs: give it the privilege Sys.Modify on /, then run again")
 	_, err = run.Apply(t.Context())
 	require.EqualError(t, err, "the token may not change the backup jobs: give it the privilege Sys.Modify on /, then run again")
-	weak = newHostFor(t, "Sys.Audit", "Sys.Modify", "Pool.Allocate", "Pool.Audit")
+	weak = newHostFor(t, "Sys.Audit", "Sys.Modify")
+	run.Connection = weak.connection
+	_, err = run.Foresee(t.Context())
+	require.EqualError(t, err, "the token may not make the backup job nightly back up to local: give it the privilege Datastore.Allocate on /storage/local, then run again")
+	run = pve.DefinitionRun{Connection: weak.connection, Wanted: hostspec.Definition{Kind: hostspec.MetricServer, ID: "otel", Fixed: []hostspec.Setting{{Name: "type", Value: "opentelemetry"}}}}
+	_, err = run.Foresee(t.Context())
+	require.ErrorContains(t, err, "the metric server otel is of the type opentelemetry, which Proxmox VE has from 9.0 on, and this is 8.4")
+	weak = newHostFor(t, "Sys.Audit", "Sys.Modify", "Pool.Allocate", "Pool.Audit", "Datastore.Allocate")
 	client, err := weak.connection.Client()
 	require.NoError(t, err)
 	require.NoError(t, client.Post(t.Context(), "/pools", map[string]string{"poolid": "web"}, nil))

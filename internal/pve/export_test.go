@@ -1,6 +1,12 @@
 package pve
 
-import "time"
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
 
 // Impatient returns a host that is asked often, and whose locks count as left behind after the given time.
 func Impatient(h Host, patience time.Duration) Host {
@@ -16,3 +22,23 @@ func Strict(h Host, silence time.Duration) Host {
 
 // ReadHostsFile returns a text of /etc/hosts as it is written again.
 func ReadHostsFile(text string) string { return parseHostsFile(text).String() }
+
+// CheckHostsFile checks a text of /etc/hosts as it would be written again.
+func CheckHostsFile(text, node string) error { return parseHostsFile(text).check(node) }
+
+// NextRepositoryCall returns the next call for a repository by the API's own text of the present ones: PUT or POST and its parameters, or nothing.
+func NextRepositoryCall(present, handle string, enabled bool, suite string) (call string, err error) {
+	var r repositories
+	if err := json.Unmarshal([]byte(present), &r); err != nil {
+		return "", err
+	}
+	next, isNeeded := r.next(hostspec.Repository{Handle: handle, Enabled: enabled}, suite)
+	switch {
+	case !isNeeded:
+		return "", nil
+	case next.isNew:
+		return "PUT " + next.params["handle"], nil
+	default:
+		return fmt.Sprintf("POST %s %s %s", next.params["path"], next.params["index"], next.params["enabled"]), nil
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/luthermonson/go-proxmox"
 
@@ -16,7 +17,7 @@ type HostSettingsRun struct {
 	Connection Connection
 	// Wanted are the settings.
 	Wanted hostspec.HostSettings
-	// Made are the addresses in /etc/hosts that this stack has added. Nothing else is taken away.
+	// Made are the lines of /etc/hosts that this stack has added, as ADDRESS NAME…. Nothing else is taken away.
 	Made []string
 }
 
@@ -30,7 +31,7 @@ type settingsPlan struct {
 	// repositories as they are, and the ones to change.
 	present      repositories
 	repositories []hostspec.Repository
-	// made are the addresses that are this stack's afterwards.
+	// made are the lines that are this stack's afterwards.
 	made []string
 	// sentences say what differs.
 	sentences []string
@@ -41,7 +42,7 @@ type change struct{ from, to string }
 
 func (c change) isNone() bool { return c.from == c.to }
 
-// Apply brings the host to what is wanted, and returns the addresses in /etc/hosts that this stack has added.
+// Apply brings the host to what is wanted, and returns the lines of /etc/hosts that this stack has added.
 func (r HostSettingsRun) Apply(ctx context.Context) ([]string, error) {
 	plan, err := r.plan(ctx)
 	if err != nil {
@@ -111,19 +112,24 @@ func (r HostSettingsRun) planNames(ctx context.Context, plan *settingsPlan) erro
 		return r.unread("/etc/hosts", "/", err) // pve-manager, PVE/API2/Nodes.pm, get_etc_hosts
 	}
 	file := parseHostsFile(present.Data)
-	var leftOut []string
-	for _, address := range r.Made {
-		if !slices.ContainsFunc(r.Wanted.Names, func(n hostspec.HostNames) bool { return n.Address.String() == address }) {
-			leftOut = append(leftOut, address)
-		}
+	isOf := func(want hostspec.HostNames) func(string) bool {
+		return func(made string) bool { return strings.HasPrefix(made, want.Address.String()+" ") }
 	}
-	wanted, err := file.without(leftOut).with(r.Wanted.Names, r.Wanted.Node)
+	leftOut := slices.DeleteFunc(slices.Clone(r.Made), func(made string) bool {
+		return slices.ContainsFunc(r.Wanted.Names, func(want hostspec.HostNames) bool { return isOf(want)(made) })
+	})
+	wanted, err := file.without(leftOut, r.Wanted.Node).with(r.Wanted.Names, r.Wanted.Node)
 	if err != nil {
 		return err
 	}
 	for _, want := range r.Wanted.Names {
-		if address := want.Address.String(); slices.Contains(r.Made, address) || file.lineOf(want.Address) < 0 {
-			plan.made = append(plan.made, address)
+		if slices.ContainsFunc(r.Made, isOf(want)) || file.lineOf(want.Address) < 0 {
+			plan.made = append(plan.made, want.Address.String()+" "+strings.Join(want.Names, " "))
+		}
+	}
+	if file.String() != wanted.String() {
+		if err := wanted.check(r.Wanted.Node); err != nil {
+			return err
 		}
 	}
 	plan.names, plan.digest = change{file.String(), wanted.String()}, present.Digest
@@ -145,17 +151,10 @@ func (r HostSettingsRun) planRepositories(ctx context.Context, plan *settingsPla
 			return fmt.Errorf("%s %w", r.Wanted.Node, err)
 		case have.isEnabled() != want.Enabled:
 			plan.repositories = append(plan.repositories, want)
-			plan.sentences = append(plan.sentences, fmt.Sprintf("repository %s: %s instead of %s", want.Handle, onOrOff(have.isEnabled()), onOrOff(want.Enabled)))
+			plan.sentences = append(plan.sentences, fmt.Sprintf("repository %s: %s instead of %s", want.Handle, hostspec.OnOrOff(have.isEnabled()), hostspec.OnOrOff(want.Enabled)))
 		}
 	}
 	return nil
-}
-
-func onOrOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }
 
 func (r HostSettingsRun) carryOut(ctx context.Context, plan settingsPlan) error {
@@ -165,19 +164,16 @@ func (r HostSettingsRun) carryOut(ctx context.Context, plan settingsPlan) error 
 			return r.refusal("its time zone", "see `timedatectl list-timezones` on the host", err)
 		}
 	}
+	for _, want := range plan.repositories {
+		if err := setRepository(ctx, plan.client, node, want); err != nil {
+			return r.refusal("its repository "+want.Handle, "see Updates > Repositories of the host", err)
+		}
+	}
+	// The names come last: an error after they are written would lose which lines are this stack's, since a Command that fails keeps no output.
 	if !plan.names.isNone() {
 		params := map[string]string{"data": plan.names.to, "digest": plan.digest}
 		if err := plan.client.Post(ctx, nodePath(node, "hosts"), params, nil); err != nil {
 			return r.refusal("its /etc/hosts", "somebody else may have changed it just now", err)
-		}
-	}
-	for _, want := range plan.repositories {
-		present, err := readRepositories(ctx, plan.client, node)
-		if err == nil {
-			err = present.change(ctx, plan.client, node, want)
-		}
-		if err != nil {
-			return r.refusal("its repository "+want.Handle, "see Updates > Repositories of the host", err)
 		}
 	}
 	return nil

@@ -54,9 +54,9 @@ func TestTheSettingsOfAHost(t *testing.T) {
 	require.Len(t, e.changes(), mark, "it was only looked at")
 	run.Made, err = run.Apply(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"192.168.20.5"}, run.Made)
+	require.Equal(t, []string{"192.168.20.5 nas.home.example nas"}, run.Made)
 	const base = " /nodes/{node}/"
-	first := []string{"PUT" + base + "time", "POST" + base + "hosts", "PUT" + base + "apt/repositories", "POST" + base + "apt/repositories"}
+	first := []string{"PUT" + base + "time", "PUT" + base + "apt/repositories", "POST" + base + "apt/repositories", "POST" + base + "hosts"}
 	require.Equal(t, first, e.changes()[mark:])
 	differences, err := run.Differences(t.Context())
 	require.NoError(t, err)
@@ -116,16 +116,19 @@ func TestNamesInEtcHosts(t *testing.T) {
 		isMade  []string
 		refusal string
 	}{
-		"another line":            {kept, nil, []hostspec.HostNames{nasNames()}, kept + "192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5"}, ""},
-		"a line without its end":  {"127.0.0.1 localhost", nil, []hostspec.HostNames{nasNames()}, "127.0.0.1 localhost\n192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5"}, ""},
-		"there before":            {kept + "192.168.20.5\tnas.home.example  nas\n", nil, []hostspec.HostNames{nasNames()}, "", nil, ""},
-		"other names there":       {kept + "192.168.20.5 box\n", nil, []hostspec.HostNames{nasNames()}, kept + "192.168.20.5 nas.home.example nas\n", nil, ""},
-		"a name moves":            {kept + "192.168.20.4 nas old\n192.168.20.3 nas\n", nil, []hostspec.HostNames{nasNames()}, kept + "192.168.20.4 old\n192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5"}, ""},
-		"the other family stays":  {kept + "fd00::4 nas\n", nil, []hostspec.HostNames{nasNames()}, kept + "fd00::4 nas\n192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5"}, ""},
-		"made here and left out":  {kept + "192.168.20.4 old\n", []string{"192.168.20.4"}, []hostspec.HostNames{nasNames()}, kept + "192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5"}, ""},
-		"there before, left out":  {kept + "192.168.20.4 old\n", []string{}, nil, "", nil, ""},
-		"the address of the host": {kept, nil, []hostspec.HostNames{{Address: netip.MustParseAddr("192.168.20.2"), Names: []string{"nas"}}}, "", nil, "/etc/hosts of vmhost has 192.168.20.2 for the host itself (vmhost.home.example vmhost), and Proxmox VE needs that line: take 192.168.20.2 out of names of vmhost"},
-		"a name of the host":      {"192.168.20.2 vmhost nas\n", nil, []hostspec.HostNames{nasNames()}, "", nil, "/etc/hosts of vmhost has a name of 192.168.20.5 for the host itself (192.168.20.2 vmhost nas), and Proxmox VE needs that line: take the name out of names of vmhost"},
+		"another line":                  {kept, nil, []hostspec.HostNames{nasNames()}, kept + "192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5 nas.home.example nas"}, ""},
+		"a line without its end":        {"127.0.0.1 localhost", nil, []hostspec.HostNames{nasNames()}, "127.0.0.1 localhost\n192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5 nas.home.example nas"}, ""},
+		"there before":                  {kept + "192.168.20.5\tnas.home.example  nas\n", nil, []hostspec.HostNames{nasNames()}, "", nil, ""},
+		"other names there":             {kept + "192.168.20.5 box\n", nil, []hostspec.HostNames{nasNames()}, kept + "192.168.20.5 nas.home.example nas\n", nil, ""},
+		"a name moves":                  {kept + "192.168.20.4 nas old\n192.168.20.3 nas\n", nil, []hostspec.HostNames{nasNames()}, kept + "192.168.20.4 old\n192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5 nas.home.example nas"}, ""},
+		"the other family stays":        {kept + "fd00::4 nas\n", nil, []hostspec.HostNames{nasNames()}, kept + "fd00::4 nas\n192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5 nas.home.example nas"}, ""},
+		"made here and left out":        {kept + "192.168.20.4 old\n", []string{"192.168.20.4 old"}, []hostspec.HostNames{nasNames()}, kept + "192.168.20.5 nas.home.example nas\n", []string{"192.168.20.5 nas.home.example nas"}, ""},
+		"there before, left out":        {kept + "192.168.20.4 old\n", []string{}, nil, "", nil, ""},
+		"made here, with a hand's name": {kept + "192.168.20.4 old hand\n", []string{"192.168.20.4 old"}, nil, kept + "192.168.20.4 hand\n", nil, ""},
+		"made here, now the host's own": {kept + "192.168.20.4 old vmhost\n", []string{"192.168.20.4 old"}, nil, "", nil, ""},
+		"two lines of an address":       {kept + "192.168.20.5 nas.home.example\n192.168.20.5 nas extra\n", nil, []hostspec.HostNames{nasNames()}, kept + "192.168.20.5 nas.home.example nas\n", nil, ""},
+		"the address of the host":       {kept, nil, []hostspec.HostNames{{Address: netip.MustParseAddr("192.168.20.2"), Names: []string{"nas"}}}, "", nil, "/etc/hosts of vmhost has 192.168.20.2 for the host itself (vmhost.home.example vmhost), and Proxmox VE needs that line: take 192.168.20.2 out of names of vmhost"},
+		"a name of the host":            {"192.168.20.2 vmhost nas\n", nil, []hostspec.HostNames{nasNames()}, "", nil, "/etc/hosts of vmhost has a name of 192.168.20.5 for the host itself (192.168.20.2 vmhost nas), and Proxmox VE needs that line: take the name out of names of vmhost"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -211,6 +214,11 @@ func TestOptionsOfTheCluster(t *testing.T) {
 	require.False(t, changed)
 	require.Equal(t, []string{http.MethodPut + " /cluster/options"}, e.changes()[mark:])
 	require.Equal(t, "de", read[struct{ Language string }](t, e, "/cluster/options").Language, "what the inventory leaves out stays")
+
+	require.NoError(t, client.Put(t.Context(), "/cluster/options", map[string]string{"http_proxy": "http://bob:made-up@proxy.example:3128"}, nil))
+	differences, err = pve.OptionsRun{Connection: e.connection, Wanted: hostspec.Options{{Name: "http_proxy", Value: "http://proxy.example:3128"}}}.Differences(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"http_proxy: http://SOMEBODY@proxy.example:3128 instead of http://proxy.example:3128"}, differences, "its password is not shown")
 
 	weak := newHostFor(t, "Sys.Audit")
 	run.Connection = weak.connection

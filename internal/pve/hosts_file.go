@@ -3,6 +3,7 @@ package pve
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,23 +20,26 @@ type hostsLine struct {
 	names   []string
 }
 
-// parseHostsFile reads the file. A comment behind names gets a line of its own: Proxmox VE takes its words for names, and refuses the whole file
-// (pve-common, INotify.pm, write_etc_hosts).
+// parseHostsFile reads the file. A comment behind an address gets a line of its own, and blanks before one go: Proxmox VE takes the words of the
+// comment for names, and refuses the whole file for either (pve-common, INotify.pm, write_etc_hosts).
 func parseHostsFile(text string) hostsFile {
 	var file hostsFile
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		content, comment, hasComment := strings.Cut(line, "#")
-		if words := strings.Fields(content); len(words) > 1 {
-			if address, err := netip.ParseAddr(words[0]); err == nil {
-				if hasComment {
-					file = append(file, hostsLine{text: "#" + comment})
-				}
-				file = append(file, hostsLine{text: strings.TrimRight(content, " \t"), address: address, names: words[1:]})
-				continue
-			}
+		words := strings.Fields(content)
+		if len(words) == 0 {
+			file = append(file, hostsLine{text: line})
+			continue
 		}
-		file = append(file, hostsLine{text: line})
+		if hasComment {
+			file = append(file, hostsLine{text: "#" + comment})
+		}
+		parsed := hostsLine{text: strings.TrimSpace(content)}
+		if address, err := netip.ParseAddr(words[0]); err == nil && len(words) > 1 {
+			parsed.address, parsed.names = address, words[1:]
+		}
+		file = append(file, parsed)
 	}
 	return file
 }
@@ -49,17 +53,39 @@ func (f hostsFile) String() string {
 	return text.String()
 }
 
+// hostsFileName is a name that Proxmox VE writes (pve-common, INotify.pm, write_etc_hosts).
+var hostsFileName = regexp.MustCompile(`^[.\-a-zA-Z0-9]+$`)
+
+// check refuses a file that Proxmox VE would not write, and names the line.
+func (f hostsFile) check(node string) error {
+	for _, line := range f {
+		words := strings.Fields(line.text)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		isName := func(word string) bool { return hostsFileName.MatchString(word) }
+		if address, err := netip.ParseAddr(words[0]); err == nil && address.Zone() == "" && !slices.ContainsFunc(words[1:], func(w string) bool { return !isName(w) }) {
+			continue
+		}
+		return fmt.Errorf("/etc/hosts of %[1]s has the line %[2]q, for which Proxmox VE refuses to write the whole file: correct the line on %[1]s, then run again", node, line.text)
+	}
+	return nil
+}
+
 // lineOf returns the index of the first line of an address; -1 without one.
 func (f hostsFile) lineOf(address netip.Addr) int {
 	return slices.IndexFunc(f, func(line hostsLine) bool { return line.address == address })
 }
 
-// namesOf returns the names of an address as words; none without a line.
+// namesOf returns the names of an address as words, of all its lines; none without a line.
 func (f hostsFile) namesOf(address netip.Addr) string {
-	if at := f.lineOf(address); at >= 0 {
-		return strings.Join(f[at].names, " ")
+	var names []string
+	for _, line := range f {
+		if line.address == address {
+			names = append(names, line.names...)
+		}
 	}
-	return ""
+	return strings.Join(names, " ")
 }
 
 // with returns the file in which each address has its names and no others, and each name is of no other address of its family. The error
@@ -68,16 +94,18 @@ func (f hostsFile) with(wanted []hostspec.HostNames, node string) (hostsFile, er
 	changed := slices.Clone(f)
 	for _, want := range wanted {
 		line := hostsLine{text: want.Address.String() + " " + strings.Join(want.Names, " "), address: want.Address, names: want.Names}
-		at := changed.lineOf(want.Address)
-		switch {
-		case at < 0:
-			changed = append(changed, line)
-		case slices.Equal(changed[at].names, want.Names):
-		case changed[at].isOfHost(node):
-			return nil, fmt.Errorf("/etc/hosts of %[1]s has %[2]s for the host itself (%[3]s), and Proxmox VE needs that line: take %[2]s out of names of %[1]s",
-				node, want.Address, strings.Join(changed[at].names, " "))
-		default:
-			changed[at] = line
+		if changed.namesOf(want.Address) != strings.Join(want.Names, " ") {
+			at := changed.lineOf(want.Address)
+			isSame := func(l hostsLine) bool { return l.address == want.Address }
+			if own := slices.IndexFunc(changed, func(l hostsLine) bool { return isSame(l) && l.isOfHost(node) }); own >= 0 {
+				return nil, fmt.Errorf("/etc/hosts of %[1]s has %[2]s for the host itself (%[3]s), and Proxmox VE needs that line: take %[2]s out of names of %[1]s",
+					node, want.Address, strings.Join(changed[own].names, " "))
+			}
+			changed = slices.DeleteFunc(changed, isSame)
+			if at < 0 {
+				at = len(changed)
+			}
+			changed = slices.Insert(changed, at, line)
 		}
 		var err error
 		if changed, err = changed.withoutNames(want, node); err != nil {
@@ -108,11 +136,23 @@ func (f hostsFile) withoutNames(want hostspec.HostNames, node string) (hostsFile
 	return changed, nil
 }
 
-// without returns the file without the lines of addresses.
-func (f hostsFile) without(addresses []string) hostsFile {
-	return slices.DeleteFunc(slices.Clone(f), func(line hostsLine) bool {
-		return line.address.IsValid() && slices.Contains(addresses, line.address.String())
-	})
+// without returns the file without names that a stack has added, each with its address as ADDRESS NAME…. What else a line has stays, and so does the
+// line by which the host finds itself.
+func (f hostsFile) without(made []string, node string) hostsFile {
+	var changed hostsFile
+	for _, line := range f {
+		at := slices.IndexFunc(made, func(one string) bool { return strings.Fields(one)[0] == line.address.String() })
+		if at < 0 || !line.address.IsValid() || line.isOfHost(node) {
+			changed = append(changed, line)
+			continue
+		}
+		names := strings.Fields(made[at])[1:]
+		remaining := slices.DeleteFunc(slices.Clone(line.names), func(name string) bool { return slices.Contains(names, name) })
+		if len(remaining) > 0 {
+			changed = append(changed, hostsLine{text: line.address.String() + " " + strings.Join(remaining, " "), address: line.address, names: remaining})
+		}
+	}
+	return changed
 }
 
 // differences returns which addresses have other names in the wanted file, a sentence each.

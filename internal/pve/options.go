@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 
 	"github.com/luthermonson/go-proxmox"
@@ -72,6 +73,10 @@ func (r OptionsRun) look(ctx context.Context) (*proxmox.Client, definition, erro
 	var present definition
 	if err := client.Get(ctx, optionsPath, &present); err != nil {
 		return nil, nil, r.Connection.explain(err)
+	}
+	if proxy, err := url.Parse(present["http_proxy"]); err == nil && proxy.User != nil {
+		proxy.User = url.User("SOMEBODY") // it may have a password, and what differs is shown
+		present["http_proxy"] = proxy.String()
 	}
 	return client, present, nil
 }

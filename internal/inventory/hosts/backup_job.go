@@ -3,7 +3,7 @@ package hosts
 import "github.com/em-infra/em-infra/internal/inventory/manifest"
 
 // BackupJob makes backups of machines at times. One that exists is adopted; one that was made here goes when it is left out, and its backups stay.
-// Every change is applied in place.
+// Every change is applied in place, and a setting without a default that is left out stays as it is.
 type BackupJob struct {
 	// Name of the job, its ID in Proxmox VE. Required. A change makes another one.
 	Name string `yaml:"name" required:"true"`
@@ -19,15 +19,15 @@ type BackupJob struct {
 	All bool `yaml:"all"`
 	// Exclude are VMIDs that are left out of all. Default: none.
 	Exclude []int `yaml:"exclude" max:"256"`
-	// Host whose machines are backed up. Default: all hosts.
+	// Host whose machines are backed up. Default: it stays as it is; in a new job all hosts.
 	Host string `yaml:"host"`
 	// Mode: snapshot while the machine runs, suspend, or stop. Default: snapshot.
 	Mode BackupMode `yaml:"mode" default:"snapshot"`
 	// Compression of the archives; a backup server has its own. Default: zstd.
 	Compression Compression `yaml:"compression" default:"zstd"`
-	// Keep is how many backups of a machine stay. Default: what the storage says.
+	// Keep is how many backups of a machine stay. Default: it stays as it is; in a new job what the storage says.
 	Keep *Keep `yaml:"keep"`
-	// Comment of the job, in one line. Default: none.
+	// Comment of the job, in one line. Default: it stays as it is; in a new job none.
 	Comment string `yaml:"comment"`
 	// Enabled is whether the job runs. Default: true.
 	Enabled bool `yaml:"enabled" default:"true"`

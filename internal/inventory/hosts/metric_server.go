@@ -17,12 +17,12 @@ type MetricServer struct {
 	// token: the secret metricServers.NAME.token of secrets.sops.yaml, or em-infra:metricServerToken.NAME of the stack's configuration.
 	// Required. A change is applied in place.
 	Protocol MetricProtocol `yaml:"protocol" required:"true"`
-	// Path is the root of the names in graphite, or the path of the endpoint of opentelemetry. Default: that of Proxmox VE. A change is applied in
-	// place.
+	// Path is the root of the names in graphite, or the path of the endpoint of opentelemetry. Default: it stays as it is; in a new one
+	// that of Proxmox VE. A change is applied in place.
 	Path string `yaml:"path"`
-	// Organization in influxdb. Default: none. A change is applied in place.
+	// Organization in influxdb. Default: it stays as it is; in a new one none. A change is applied in place.
 	Organization string `yaml:"organization"`
-	// Bucket in influxdb. Default: none. A change is applied in place.
+	// Bucket in influxdb. Default: it stays as it is; in a new one none. A change is applied in place.
 	Bucket string `yaml:"bucket"`
 	// VerifyCertificate is whether the certificate of an https server is checked. Default: true. A change is applied in place.
 	VerifyCertificate bool `yaml:"verifyCertificate" default:"true"`

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// macPrefix is what Proxmox VE accepts (pve-common, JSONSchema.pm, mac-prefix): one to three bytes of a unicast address.
+// macPrefix is what Proxmox VE accepts (pve-cluster, PVE/DataCenterConfig.pm, pve_verify_mac_prefix): one to three bytes of a unicast address.
 var macPrefix = regexp.MustCompile(`(?i)^[0-9a-f][02468ace](:[0-9a-f]{2}){0,2}:?$`)
 
 // options checks the settings of the cluster.

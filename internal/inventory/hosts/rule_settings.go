@@ -14,8 +14,8 @@ import (
 // timeZone is the form of a name of the time zone database; the host refuses one that it does not have.
 var timeZone = regexp.MustCompile(`^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$`)
 
-// repositoryHandle is the form of a handle; the host names those that it has.
-var repositoryHandle = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+// repositoryHandle is the form of a handle (proxmox-apt, repositories/standard.rs); which releases of Ceph there are, the host knows.
+var repositoryHandle = regexp.MustCompile(`^(ceph-[a-z]+-)?(enterprise|no-subscription|test)$`)
 
 // settings checks what a host always has.
 func (c *checker) settings(host Host, at *strictyaml.Path) {
@@ -30,7 +30,7 @@ func (c *checker) settings(host Host, at *strictyaml.Path) {
 	for i, handle := range handles {
 		at := at.Key("repositories").Index(i).Key("handle")
 		if handle != "" && !repositoryHandle.MatchString(handle) {
-			c.report(at, fault{What: "is no handle of a repository", Rule: "a-z and 0-9, with - between words", Got: handle, Do: "write one like no-subscription"})
+			c.report(at, fault{What: "is no standard repository", Rule: "enterprise, no-subscription or test, for Ceph with ceph-RELEASE- before it", Got: handle, Do: "write one of these"})
 		}
 		if first := slices.Index(handles, handle); handle != "" && first < i {
 			c.report(at, fault{What: "is given twice", Got: handle, Do: "remove one of the two"})

@@ -54,13 +54,17 @@ func (s HostSettings) Words() []string {
 		words = append(words, line.Address.String()+" is "+strings.Join(line.Names, ", "))
 	}
 	for _, repository := range s.Repositories {
-		state := "off"
-		if repository.Enabled {
-			state = "on"
-		}
-		words = append(words, "repository "+repository.Handle+" "+state)
+		words = append(words, "repository "+repository.Handle+" "+OnOrOff(repository.Enabled))
 	}
 	return words
+}
+
+// OnOrOff returns the state of a repository in words.
+func OnOrOff(enabled bool) string {
+	if enabled {
+		return "on"
+	}
+	return "off"
 }
 
 // Options are settings of the whole cluster (datacenter.cfg). Others stay as they are.

@@ -60,7 +60,7 @@ func (s *collector) takesBackups(ctx context.Context, subject HostsSubject, want
 		s.unread("settings", "the storage "+name, err)
 		return false
 	case len(content) == 0:
-		s.fail("settings", "name another storage, or add it to storages", "the %s has the storage %s, which is not there", wanted, name)
+		s.fail("settings", "name another storage, or add it to storages; if it is there, give the token Datastore.Audit on /storage/"+name, "the %s has the storage %s, which is not there", wanted, name)
 	case slices.Contains(content, "backup"):
 		return true
 	case !slices.Contains([]string{"dir", "nfs", "cifs", "btrfs", "cephfs"}, kind):

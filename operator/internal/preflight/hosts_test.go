@@ -90,7 +90,7 @@ func TestSettingsOfHostsAreForeseen(t *testing.T) {
 		{Name: "settings", Result: preflight.OK, Sentence: "the options of the cluster can be changed: max_workers: none instead of 2"},
 		{Name: "settings", Result: preflight.OK, Sentence: "backup job nightly is made"},
 		{Name: "settings", Result: preflight.Fail, Sentence: "the backup job weekly has the storage tank, which takes no backups, as a zfspool cannot", Remedy: "name another storage"},
-		{Name: "settings", Result: preflight.Fail, Sentence: "the backup job monthly has the storage tape, which is not there", Remedy: "name another storage, or add it to storages"},
+		{Name: "settings", Result: preflight.Fail, Sentence: "the backup job monthly has the storage tape, which is not there", Remedy: "name another storage, or add it to storages; if it is there, give the token Datastore.Audit on /storage/tape"},
 		{Name: "settings", Result: preflight.Fail, Sentence: "the backup job yearly has the storage local, which takes no backups", Remedy: "run `pvesm set local --content import,iso,vztmpl,backup` on the host, or name another storage"},
 	}, report)
 	for verb := range calls.verbs(t) {
