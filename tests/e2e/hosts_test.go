@@ -109,7 +109,7 @@ func (r *rehearsal) settingsDrift() {
 	for _, folder := range []string{"artifacts", "state", "backups"} {
 		r.holdsNot(filepath.Join(r.dir(), folder), token)
 	}
-	r.hasNothingToDo()
+	r.mustRun(0, "preview", "--lab")
 }
 
 // definitions returns the IDs of backup jobs, or of metric servers.
