@@ -31,7 +31,7 @@ func (o *Operator) picture(ctx context.Context) (graph.Drawn, error) {
 	}
 	inv, isPlatform := content.(*inventory.Inventory)
 	if !isPlatform {
-		return pictureUnasked(content)
+		return o.pictureUnasked(content)
 	}
 	if inv, err = o.inLab(inv); err != nil {
 		return nil, err
@@ -43,13 +43,17 @@ func (o *Operator) picture(ctx context.Context) (graph.Drawn, error) {
 	return pictured(inv, askNodes(ctx, inv.Nodes, talosconfig)), nil
 }
 
-// pictureUnasked returns the picture of an inventory of any kind, as if neither nodes nor hosts were asked.
-func pictureUnasked(content Content) (graph.Drawn, error) {
+// pictureUnasked returns the picture of an inventory of any kind, as if neither nodes nor hosts were asked. A rehearsal shows the addresses of its lab.
+func (o *Operator) pictureUnasked(content Content) (graph.Drawn, error) {
 	switch content := content.(type) {
 	case layer:
 		return content.picture(StatusReport{}), nil
 	case *inventory.Inventory:
-		return pictured(content, make([]graph.Health, len(content.Nodes))), nil
+		inv, err := o.inLab(content)
+		if err != nil {
+			return nil, err
+		}
+		return pictured(inv, make([]graph.Health, len(inv.Nodes))), nil
 	default:
 		return nil, errOtherContent(content)
 	}

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"fmt"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/pve"
@@ -9,13 +11,17 @@ import (
 )
 
 // settingsRuns returns what an up does with the settings of each host. Commands are those of the state.
-func (h hostsLayer) settingsRuns(host pve.Connection, commands map[string]*apitype.ResourceV3) []pve.HostSettingsRun {
+func (h hostsLayer) settingsRuns(host pve.Connection, commands map[string]*apitype.ResourceV3) ([]pve.HostSettingsRun, error) {
 	var runs []pve.HostSettingsRun
 	settings, names := stacks.HostSettings(h.Inventory)
 	for i, wanted := range settings {
-		runs = append(runs, pve.HostSettingsRun{Connection: host, Wanted: wanted, Made: madeByCommandBefore(commands[names[i]])})
+		made, err := madeBefore(commands[names[i]])
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, pve.HostSettingsRun{Connection: host, Wanted: wanted, Made: made})
 	}
-	return runs
+	return runs, nil
 }
 
 // optionsRun returns what an up does with the options of the cluster.
@@ -34,13 +40,13 @@ func (h hostsLayer) definitionRuns(host pve.Connection, commands map[string]*api
 	return runs
 }
 
-// madeByCommandBefore returns the names of what a Command has made; nothing without a Command.
-func madeByCommandBefore(command *apitype.ResourceV3) []string {
+// madeBefore returns the names of what a Command has made; nothing without a Command.
+func madeBefore(command *apitype.ResourceV3) ([]string, error) {
 	made, err := hostspec.ParseMade(printedBy(command))
 	if err != nil {
-		return nil // the Command itself reports it, before it calls the host
+		return nil, fmt.Errorf("what %s has made cannot be read from the state (%w): run it with the version of em-infra that wrote the state", command.URN.Name(), err)
 	}
-	return made
+	return made, nil
 }
 
 // settingsByCommands are the settings of hosts, the options of the cluster, metric servers and backup jobs.

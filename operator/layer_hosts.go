@@ -27,7 +27,15 @@ var _ layer = hostsLayer{}
 // examine implements [layer].
 func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Report, error) {
 	commands := commandsByName(facts.deployment)
-	access := pve.AccessRun{Connection: facts.host, Wanted: stacks.HostAccess(h.Inventory), Made: madeByCommandBefore(commands[stacks.HostAccessName(h.Inventory)])}
+	made, err := madeBefore(commands[stacks.HostAccessName(h.Inventory)])
+	if err != nil {
+		return nil, err
+	}
+	access := pve.AccessRun{Connection: facts.host, Wanted: stacks.HostAccess(h.Inventory), Made: made}
+	settings, err := h.settingsRuns(facts.host, commands)
+	if err != nil {
+		return nil, err
+	}
 	var tokens []pve.HostTokenRun
 	wanted, names := stacks.HostTokens(h.Inventory)
 	for i, token := range wanted {
@@ -35,7 +43,7 @@ func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Re
 	}
 	return preflight.Hosts(ctx, preflight.HostsSubject{
 		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory),
-		Access: access, Tokens: tokens, Allowed: facts.interfaces, Host: facts.host, Settings: h.settingsRuns(facts.host, commands),
+		Access: access, Tokens: tokens, Allowed: facts.interfaces, Host: facts.host, Settings: settings,
 		Options: h.optionsRun(facts.host), Definitions: h.definitionRuns(facts.host, commands),
 	})
 }

@@ -30,7 +30,7 @@ func (r *SiteReport) Add(ctx context.Context, o *Operator) error {
 		return context.Cause(ctx)
 	case err != nil:
 		stack.Refused, stack.Problem = errors.As(err, new(*RefusedError)), o.remedies().Complete(err.Error())
-		if drawn, err = pictureUnasked(content); err != nil {
+		if drawn, err = o.pictureUnasked(content); err != nil {
 			return err
 		}
 	}
