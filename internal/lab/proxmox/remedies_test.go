@@ -304,17 +304,17 @@ func goBackToASnapshot(t *testing.T) {
 	require.Equal(t, []string{"stopped", "stopped"}, []string{l.statusOf("210"), l.containerStatus("211")})
 }
 
-// removeSnapshots: then a disk that they held grows.
+// removeSnapshots: then a disk that they held moves.
 func removeSnapshots(t *testing.T) {
 	l := newLab(t, nil)
-	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=file=nas:1,format=qcow2"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=tank:1"))
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/snapshot", values("snapname=mine"))
-	grow := func() string {
-		return l.task(http.MethodPut, "/nodes/vmhost/qemu/101/resize", values("disk=scsi0 size=2G"))
+	move := func() string {
+		return l.consequence(http.MethodPost, "/nodes/vmhost/qemu/101/move_disk", values("disk=scsi0 storage=thin delete=1"))
 	}
-	require.Equal(t, "can't resize volume: scsi0 if snapshot exists", grow())
+	require.Equal(t, "500 you can't move a disk with snapshots and delete the source", move())
 	require.Empty(t, l.asRoot(node, "qm delsnapshot 101 mine"))
-	require.Equal(t, "OK", grow())
+	require.Equal(t, "OK", move())
 }
 
 func startAContainerAtBoot(t *testing.T) {

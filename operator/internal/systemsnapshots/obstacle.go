@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
@@ -13,18 +12,14 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// What Proxmox VE refuses while a machine has snapshots (qemu-server, API2/Qemu.pm, move_vm_disk and resize_vm; QemuMigrate.pm,
-// scan_local_volumes). The root of a container grows with snapshots, since no storage keeps it in a qcow2 file; its other changes replace it.
+// What Proxmox VE refuses while a machine has snapshots (qemu-server, API2/Qemu.pm, move_vm_disk; QemuMigrate.pm, scan_local_volumes). A disk
+// grows with snapshots, and so does the root of a container, whose other changes replace it.
 const (
 	movesNoDisk   = "Proxmox VE moves no disk that has some"
-	growsNoFile   = "Proxmox VE grows no qcow2 file that has some"
 	movesNoLocals = "Proxmox VE moves no machine whose disks have some to another host, unless both hosts share the storage"
 )
 
-var (
-	diskMoves = regexp.MustCompile(`^disks\[\d+\]\.datastoreId$`)
-	diskGrows = regexp.MustCompile(`^(disks\[\d+\])\.size$`)
-)
+var diskMoves = regexp.MustCompile(`^disks\[\d+\]\.datastoreId$`)
 
 // hostChanges is the property of a machine whose change migrates it.
 const hostChanges = "nodeName"
@@ -42,7 +37,7 @@ func stepOf(steps []plan.Step, vmid int) plan.Step {
 // mayBeHeld reports whether snapshots can be in the way of the change.
 func (s subject) mayBeHeld() bool {
 	return slices.ContainsFunc(s.step.Changed, func(path string) bool {
-		return path == hostChanges || diskMoves.MatchString(path) || diskGrows.MatchString(path)
+		return path == hostChanges || diskMoves.MatchString(path)
 	})
 }
 
@@ -50,10 +45,6 @@ func (s subject) mayBeHeld() bool {
 func (s subject) obstacles(ctx context.Context, host Host, guest pve.Guest) ([]string, error) {
 	if !s.mayBeHeld() {
 		return nil, nil
-	}
-	config, err := host.GuestConfig(ctx, guest)
-	if err != nil {
-		return nil, unread("the configuration of "+s.Name, err)
 	}
 	var why []string
 	add := func(is bool, reason string) {
@@ -63,9 +54,6 @@ func (s subject) obstacles(ctx context.Context, host Host, guest pve.Guest) ([]s
 	}
 	for _, path := range s.step.Changed {
 		add(diskMoves.MatchString(path), movesNoDisk)
-		if grows := diskGrows.FindStringSubmatch(path); grows != nil {
-			add(isQcow2(config[propertymap.Text(s.step.New, grows[1]+".interface")]), growsNoFile)
-		}
 		if path == hostChanges {
 			local, err := s.hasLocalDisk(ctx, host, guest)
 			if err != nil {
@@ -75,12 +63,6 @@ func (s subject) obstacles(ctx context.Context, host Host, guest pve.Guest) ([]s
 		}
 	}
 	return why, nil
-}
-
-// isQcow2 reports whether a disk is a file of that format, given its setting, such as local:210/vm-210-disk-0.qcow2,size=8G.
-func isQcow2(setting string) bool {
-	volume, _, _ := strings.Cut(setting, ",")
-	return strings.HasSuffix(volume, ".qcow2")
 }
 
 // hasLocalDisk reports whether a disk of the machine is on a storage that only its host has.

@@ -47,10 +47,6 @@ func (s *Service) resize(c *api.Call, m *config.VM) error {
 		return err
 	}
 
-	if v.Format == "qcow2" && len(m.Snapshots) > 0 {
-		return fmt.Errorf("can't resize volume: %s if snapshot exists", drive.Key)
-	}
-
 	size, err := newSize(c.Params.Get("size"), v.Size)
 	if err != nil {
 		return err
