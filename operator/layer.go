@@ -106,6 +106,9 @@ func (layerRun) SalvageCredentials(context.Context) error { return nil }
 
 // Conclude implements [upCluster].
 func (l layerRun) Conclude(ctx context.Context) (*UpResult, error) {
+	if err := l.settleSnapshots(ctx); err != nil {
+		return nil, err
+	}
 	report, err := l.status(ctx)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,9 @@ type Snapshot struct {
 	Description string
 	// Taken is when; ignored when one is taken.
 	Taken time.Time
+	// Unfinished is what Proxmox VE was doing with it, "prepare" or "delete": a task works on it, or its host crashed meanwhile. Nobody can go
+	// back to such a one. It is empty for a snapshot that is whole; ignored when one is taken.
+	Unfinished string
 }
 
 // currentState is the entry of the list that is no snapshot (pve-guest-common, AbstractConfig.pm).
@@ -31,12 +34,13 @@ func (r Reader) CanSnapshot(ctx context.Context, guest Guest) (bool, error) {
 	return bool(answer.HasFeature), err
 }
 
-// Snapshots returns the snapshots of a guest, the oldest first.
+// Snapshots returns the snapshots of a guest, the oldest first, with those that are not whole.
 func (r Reader) Snapshots(ctx context.Context, guest Guest) ([]Snapshot, error) {
 	var listed []struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
 		Time        int64  `json:"snaptime"`
+		State       string `json:"snapstate"`
 	}
 	if err := r.get(ctx, &listed, guest.path("/snapshot")); err != nil {
 		return nil, err
@@ -44,7 +48,7 @@ func (r Reader) Snapshots(ctx context.Context, guest Guest) ([]Snapshot, error) 
 	var taken []Snapshot
 	for _, one := range listed {
 		if one.Name != currentState {
-			taken = append(taken, Snapshot{Name: one.Name, Description: one.Description, Taken: time.Unix(one.Time, 0).UTC()})
+			taken = append(taken, Snapshot{Name: one.Name, Description: one.Description, Taken: time.Unix(one.Time, 0).UTC(), Unfinished: one.State})
 		}
 	}
 	slices.SortStableFunc(taken, func(a, b Snapshot) int { return cmp.Or(a.Taken.Compare(b.Taken), cmp.Compare(a.Name, b.Name)) })
@@ -60,6 +64,19 @@ func (c Connection) TakeSnapshot(ctx context.Context, guest Guest, snapshot Snap
 	body := map[string]any{"snapname": snapshot.Name, "description": snapshot.Description}
 	if err := c.work(ctx, client, post, guest.path("/snapshot"), body); err != nil {
 		return fmt.Errorf("the snapshot %s of %s cannot be taken: %w", snapshot.Name, guest, err)
+	}
+	return nil
+}
+
+// DescribeSnapshot replaces the description of a snapshot.
+func (c Connection) DescribeSnapshot(ctx context.Context, guest Guest, snapshot Snapshot) error {
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	path := guest.path("/snapshot/" + url.PathEscape(snapshot.Name) + "/config")
+	if err := c.work(ctx, client, put, path, map[string]any{"description": snapshot.Description}); err != nil {
+		return fmt.Errorf("the snapshot %s of %s cannot be described: %w", snapshot.Name, guest, err)
 	}
 	return nil
 }

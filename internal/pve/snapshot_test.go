@@ -1,9 +1,12 @@
 package pve_test
 
 import (
+	"crypto/rand"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,14 +41,25 @@ func TestSnapshotsOfGuests(t *testing.T) {
 		can, err := reader.CanSnapshot(t.Context(), guest)
 		require.NoError(t, err)
 		require.True(t, can)
-		for _, name := range []string{"b1", "a1"} { // the host's clock has seconds
+		begin := e.clock.Now()
+		for _, name := range []string{"b1", "a1"} { // so the order of the times is not that of the names
+			e.clock.advance(time.Minute)
 			require.NoError(t, e.connection.TakeSnapshot(t.Context(), guest, pve.Snapshot{Name: name, Description: "before: memory 1 → 2 MiB"}))
 		}
 		taken, err := reader.Snapshots(t.Context(), guest)
 		require.NoError(t, err)
 		require.Len(t, taken, 2)
 		require.Equal(t, "before: memory 1 → 2 MiB", taken[0].Description)
-		require.WithinRange(t, taken[0].Taken, taken[0].Taken, taken[1].Taken)
+		require.Equal(t, "b1", taken[0].Name)
+		for i, one := range taken {
+			require.WithinDuration(t, begin.Add(time.Duration(i+1)*time.Minute), one.Taken, time.Second)
+		}
+		require.NoError(t, e.connection.DescribeSnapshot(t.Context(), guest, pve.Snapshot{Name: "b1", Description: "after"}))
+		require.EqualError(t, e.connection.DescribeSnapshot(t.Context(), guest, pve.Snapshot{Name: "none", Description: "after"}),
+			"the snapshot none of "+guest.String()+" cannot be described: 500 snapshot 'none' does not exist")
+		described, err := reader.Snapshots(t.Context(), guest)
+		require.NoError(t, err)
+		require.ElementsMatch(t, []string{"after", "before: memory 1 → 2 MiB"}, []string{described[0].Description, described[1].Description})
 		require.EqualError(t, e.connection.TakeSnapshot(t.Context(), guest, pve.Snapshot{Name: "a1"}),
 			"the snapshot a1 of "+guest.String()+" cannot be taken: snapshot name 'a1' already used")
 		require.NoError(t, e.connection.DeleteSnapshot(t.Context(), guest, "b1"))
@@ -71,4 +85,20 @@ func TestStoragesWithoutSnapshots(t *testing.T) {
 	require.False(t, can)
 	require.EqualError(t, e.connection.TakeSnapshot(t.Context(), guest, pve.Snapshot{Name: "a1"}),
 		"the snapshot a1 of VM 201 on vmhost cannot be taken: snapshot feature is not available")
+}
+
+// TestSnapshotsThatAreNotWhole: a host that crashes meanwhile leaves the step in which they are (pve-guest-common, AbstractConfig.pm).
+func TestSnapshotsThatAreNotWhole(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"data":[{"name":"a2","snaptime":200,"snapstate":"delete"},{"name":"a1","snaptime":100},{"name":"current"}]}`)) // to a client that has gone
+	}))
+	t.Cleanup(server.Close)
+	reader, err := pve.NewReader(pve.Connection{Endpoint: server.URL, Token: tokenID + "=" + rand.Text(), Insecure: true})
+	require.NoError(t, err)
+	taken, err := reader.Snapshots(t.Context(), pve.Guest{Node: node, Type: pve.TypeVM, VMID: 201})
+	require.NoError(t, err)
+	require.Equal(t, []pve.Snapshot{
+		{Name: "a1", Taken: time.Unix(100, 0).UTC()}, {Name: "a2", Taken: time.Unix(200, 0).UTC(), Unfinished: "delete"},
+	}, taken)
 }

@@ -44,7 +44,7 @@ func (r *rehearsal) snapshotsBeforeChanges() {
 	r.edit("systems.yaml", "memoryMiB: 2048", "memoryMiB: 3072")
 	r.edit("systems.yaml", "memoryMiB: 512", "memoryMiB: 640")
 	preview := r.mustRun(2, "preview", "--lab")
-	require.Regexp(r.t, `(?m)^ REBOOT   tools   memory 2048 → 3072 MiB\n +it is away while it reboots, about 1 min\n +a snapshot is taken first, and the newest 2 stay$`, preview)
+	require.Regexp(r.t, `(?m)^ REBOOT   tools   memory 2048 → 3072 MiB\n +it is away while it reboots, about 1 min\n +a snapshot is taken first, and the newest 2 stay when the run has succeeded$`, preview)
 	require.Regexp(r.t, `(?m)^ REBOOT   pihole  memory 512 → 640 MiB\n +it is away while it reboots, about 1 min$`, preview)
 	require.Len(r.t, r.snapshotsOf("qemu/210"), 1, "a preview takes none")
 	first := r.changeWithSnapshot()
@@ -105,23 +105,41 @@ func (r *rehearsal) snapshotsThatCannotBeTaken() {
 	before := r.snapshotsOf("qemu/210")
 	require.NoError(r.t, r.asRoot().Put(r.t.Context(), "/nodes/vmhost/qemu/210/config", map[string]any{"lock": "backup"}, nil))
 	failed := strings.Join(strings.Fields(r.mustRun(1, "up", "--lab", "--yes")), " ")
-	require.Contains(r.t, failed, "VM 210 on vmhost cannot be taken: VM is locked (backup): mend that, or set snapshots: {keep: 0} for tools, then run up again; no system was changed")
+	require.Contains(r.t, failed, "VM 210 on vmhost cannot be taken: VM is locked (backup): wait for the end of its task ("+
+		"`pvesh get /nodes/vmhost/tasks --source active`), or if there is none, run `qm unlock 210` on vmhost, then run up again; no system was changed")
 	r.mustRun(0, "lab", "unlock", "210")
 	require.Equal(r.t, before, r.snapshotsOf("qemu/210"))
 	require.NotContains(r.t, r.guestSetting("qemu/210", "tags"), "c")
 }
 
-// changeThatFailsAfterASnapshot: the end of the run says how to go back.
+// changeThatFailsAfterASnapshot: the end of the run says how to go back, and the snapshot stays until a change after it has succeeded, also with
+// keep: 1.
 func (r *rehearsal) changeThatFailsAfterASnapshot() {
 	r.t.Helper()
+	r.edit("systems.yaml", "snapshots: {keep: 2}", "snapshots: {keep: 1}")
+	before := r.snapshotsOf("qemu/210")
 	r.mustRun(0, "lab", "fault", "set", "config-lock-timeout")
-	failed := r.mustRun(1, "up", "--lab", "--yes")
-	taken := r.snapshotsOf("qemu/210")
-	require.Contains(r.t, strings.Join(strings.Fields(failed), " "), "or go back to how a system was before this run, without what was written on its disks since, "+
-		"and put systems.yaml back: tools: `qm rollback 210 "+taken[len(taken)-1]+"` on vmhost")
+	var taken []string
+	for _, says := range []string{"of tools is taken", "is from before the change of tools that has not succeeded, so no other is taken"} {
+		failed := strings.Join(strings.Fields(r.mustRun(1, "up", "--lab", "--yes")), " ")
+		taken = r.snapshotsOf("qemu/210")
+		require.Len(r.t, taken, len(before)+1)
+		require.Equal(r.t, before, taken[:len(before)], "a run that fails removes none")
+		require.Contains(r.t, failed, "snapshot "+taken[len(before)]+" "+says)
+		require.Contains(r.t, failed, "or go back to how a system was before this run, without what was written on its disks since, "+
+			"and put systems.yaml back: tools: `qm rollback 210 "+taken[len(before)]+"` on vmhost")
+	}
+	require.Contains(r.t, strings.Join(strings.Fields(r.mustRun(2, "preview", "--lab")), " "), "no snapshot is taken: "+taken[len(before)]+" is from before the change that has not succeeded")
+
 	r.mustRun(0, "lab", "fault", "clear")
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Contains(r.t, r.guestSetting("qemu/210", "tags"), "c")
+	require.Equal(r.t, []string{"mine", taken[len(before)]}, r.snapshotsOf("qemu/210"))
+	r.hasNothingToDo()
+
+	r.edit("systems.yaml", "tags: [c]", "tags: [d]")
+	next := r.changeWithSnapshot()
+	require.Equal(r.t, []string{"mine", next}, r.snapshotsOf("qemu/210"))
 }
 
 // snapshotsOf returns the names of a guest's snapshots, the oldest first.

@@ -36,7 +36,7 @@ type remedy struct {
 
 var remedies = []remedy{
 	{texts: []string{
-		"qm unlock {vmid}", "qm unlock VMID", "qm unlock %[1]d", "qm unlock",
+		"qm unlock {vmid}", "qm unlock VMID", "qm unlock %[1]d", "qm unlock %d", "qm unlock",
 	}, works: unlockAVM},
 	{texts: []string{"qm stop {vmid}", "qm stop VMID", "qm stop"}, works: stopAVM},
 	{texts: []string{"qm reboot %d"}, works: rebootAVM},
@@ -66,12 +66,14 @@ var remedies = []remedy{
 	{texts: []string{
 		"pveum role modify %s --append 1 --privs \"%s\"", "pveum role modify ROLE --append 1 --privs \"%s\"", "pveum acl modify / --tokens '%s' --roles %s",
 	}, works: repairTheToken},
-	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvesm status", "pveum role list"}, works: look},
+	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvesh get /nodes/%s/tasks --source active", "pvesm status", "pveum role list"}, works: look},
 	{texts: []string{"pvesm set %s --content %s,%s", "pvesm set %s --content %s", "pvesm set"}, works: letAStorageTakeMore},
 	{texts: []string{"pvesm remove %[1]s"}, works: removeAStorage},
 
 	{texts: []string{"qm set"}, elsewhere: "it stands for any setting that only root may set, which no token can"},
 	{texts: []string{"pvesm scan nfs %s"}, elsewhere: "it asks a server on the network, and the lab has none"},
+	{texts: []string{"qm delsnapshot %d %s --force", "pct delsnapshot %d %s --force"}, elsewhere: "the lab does not keep in which step a snapshot was when its host crashed"},
+	{texts: []string{"pct unlock %d"}, elsewhere: "root does it at the console of a host, and the lab has that of machines only"},
 	{texts: []string{"pvecm status", "pvecm expected"}, elsewhere: "the lab's hosts always have a quorum"},
 	{texts: []string{"pveum passwd USER"}, elsewhere: "it asks for the password on its terminal"},
 	{texts: []string{"pvenode acme"}, elsewhere: "the lab gets no certificates from others"},

@@ -30,15 +30,16 @@ type Wanted struct {
 	System string
 	// Guest is the system on its host.
 	Guest pve.Guest
-	// Keep is how many snapshots stay.
-	Keep int
 	// Changes are what is changed, in words.
 	Changes []string
+	// Standing is the snapshot from before an earlier run that changed the system and did not succeed. It stays the way back, and no other is
+	// taken. It is empty if there is none.
+	Standing string
 }
 
-// Foresee returns the snapshots to be taken before a run, and says them in the assessment. A change that Proxmox VE refuses because of
+// Foresee returns the snapshots to be taken before a run of a stack, and says them in the assessment. A change that Proxmox VE refuses because of
 // snapshots becomes impossible there. It asks the host only about systems of which snapshots are taken, and about such changes.
-func Foresee(ctx context.Context, host Host, all []systems.System, steps []plan.Step, assessment *risk.Assessment) ([]Wanted, error) {
+func Foresee(ctx context.Context, host Host, stack string, all []systems.System, steps []plan.Step, assessment *risk.Assessment) ([]Wanted, error) {
 	var wanted []Wanted
 	var guests []pve.Guest
 	for i := range assessment.Findings {
@@ -47,7 +48,7 @@ func Foresee(ctx context.Context, host Host, all []systems.System, steps []plan.
 		if at < 0 || f.Kind != risk.Change && f.Kind != risk.Reboot {
 			continue
 		}
-		one := subject{System: all[at], step: stepOf(steps, all[at].VMID), finding: f}
+		one := subject{System: all[at], stack: stack, step: stepOf(steps, all[at].VMID), finding: f}
 		if one.KeptSnapshots() == 0 && !one.mayBeHeld() {
 			continue
 		}
@@ -57,11 +58,12 @@ func Foresee(ctx context.Context, host Host, all []systems.System, steps []plan.
 				return nil, unread("the list of guests", err)
 			}
 		}
-		taken, err := one.foresee(ctx, host, guests)
+		taken, notes, err := one.foresee(ctx, host, guests)
 		if err != nil {
 			return nil, err
 		}
 		wanted = append(wanted, taken...)
+		assessment.Notes = append(assessment.Notes, notes...)
 	}
 	return wanted, nil
 }
@@ -70,34 +72,48 @@ func Foresee(ctx context.Context, host Host, all []systems.System, steps []plan.
 type subject struct {
 	systems.System
 
+	stack   string
 	step    plan.Step // of the virtual machine; empty if it is no machine, or the machine itself does not change
 	finding *risk.Finding
 }
 
-// foresee returns the snapshot to be taken of one system; none if it has none, or if its change is impossible.
-func (s subject) foresee(ctx context.Context, host Host, guests []pve.Guest) ([]Wanted, error) {
+// foresee returns the snapshot to be taken of one system, none if it has none, or if its change is impossible, and notes about those that are
+// not whole.
+func (s subject) foresee(ctx context.Context, host Host, guests []pve.Guest) ([]Wanted, []string, error) {
 	at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == s.VMID })
 	if at < 0 {
-		return nil, fmt.Errorf("%s (VMID %d) is on no host that the token sees, so nothing is known of its snapshots: run up again, with the refresh", s.Name, s.VMID)
+		return nil, nil, fmt.Errorf("%s (VMID %d) is on no host that the token sees, so nothing is known of its snapshots: run up again, with the refresh", s.Name, s.VMID)
 	}
 	guest := guests[at]
 	obstacles, err := s.obstacles(ctx, host, guest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(obstacles) > 0 {
-		return nil, s.refuse(ctx, host, guest, obstacles)
+		return nil, nil, s.refuse(ctx, host, guest, obstacles)
 	}
 	if s.KeptSnapshots() == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	stay := fmt.Sprintf("the newest %d stay", s.KeptSnapshots())
-	if s.KeptSnapshots() == 1 {
-		stay = "only that one stays"
+	taken, err := host.Snapshots(ctx, guest)
+	if err != nil {
+		return nil, nil, unread("the snapshots of "+s.Name, err)
 	}
-	wanted := Wanted{System: s.Name, Guest: guest, Keep: s.KeptSnapshots(), Changes: slices.Clone(s.finding.What)}
-	s.finding.Means = append(s.finding.Means, "a snapshot is taken first, and "+stay)
-	return []Wanted{wanted}, nil
+	wanted := Wanted{System: s.Name, Guest: guest, Changes: slices.Clone(s.finding.What), Standing: standing(s.stack, taken)}
+	s.finding.Means = append(s.finding.Means, s.meaning(wanted.Standing))
+	return []Wanted{wanted}, broken(s.Name, guest, taken), nil
+}
+
+// meaning says what happens to the snapshots of the system.
+func (s subject) meaning(standing string) string {
+	switch {
+	case standing != "":
+		return fmt.Sprintf("no snapshot is taken: %s is from before the change that has not succeeded", standing)
+	case s.KeptSnapshots() == 1:
+		return "a snapshot is taken first, and only that one stays when the run has succeeded"
+	default:
+		return fmt.Sprintf("a snapshot is taken first, and the newest %d stay when the run has succeeded", s.KeptSnapshots())
+	}
 }
 
 // refuse makes the change impossible if snapshots are to be taken, or if there are any.

@@ -83,9 +83,9 @@ func TestWhatIsTakenBeforeAChange(t *testing.T) {
 		taken bool
 		means string
 	}{
-		"a reboot":                         {risk.Reboot, 3, []string{"memory.dedicated"}, true, "a snapshot is taken first, and the newest 3 stay"},
-		"a change in place":                {risk.Change, 1, []string{"tags"}, true, "a snapshot is taken first, and only that one stays"},
-		"a ZFS disk that grows":            {risk.Change, 1, []string{"disks[0].size"}, true, "a snapshot is taken first, and only that one stays"},
+		"a reboot":                         {risk.Reboot, 3, []string{"memory.dedicated"}, true, "a snapshot is taken first, and the newest 3 stay when the run has succeeded"},
+		"a change in place":                {risk.Change, 1, []string{"tags"}, true, "a snapshot is taken first, and only that one stays when the run has succeeded"},
+		"a ZFS disk that grows":            {risk.Change, 1, []string{"disks[0].size"}, true, "a snapshot is taken first, and only that one stays when the run has succeeded"},
 		"a system without snapshots":       {risk.Reboot, 0, []string{"memory.dedicated"}, false, ""},
 		"a new system":                     {risk.Create, 3, nil, false, ""},
 		"a replacement, which deletes all": {risk.Replace, 3, []string{"vmId"}, false, ""},
@@ -96,7 +96,7 @@ func TestWhatIsTakenBeforeAChange(t *testing.T) {
 			t.Parallel()
 			h := &host{disk: "tank:vm-210-disk-0"}
 			steps, assessment := changed(test.kind, test.paths...)
-			wanted, err := systemsnapshots.Foresee(t.Context(), h, both(test.keep), steps, assessment)
+			wanted, err := systemsnapshots.Foresee(t.Context(), h, "home", both(test.keep), steps, assessment)
 			require.NoError(t, err)
 			tools := assessment.Findings[1]
 			require.Equal(t, test.kind, tools.Kind)
@@ -107,18 +107,67 @@ func TestWhatIsTakenBeforeAChange(t *testing.T) {
 				return
 			}
 			require.Equal(t, []systemsnapshots.Wanted{{
-				System: "tools", Guest: pve.Guest{VMID: 210, Node: "vmhost", Type: pve.TypeVM}, Keep: test.keep, Changes: []string{"memory 1024 → 2048 MiB"},
+				System: "tools", Guest: pve.Guest{VMID: 210, Node: "vmhost", Type: pve.TypeVM}, Changes: []string{"memory 1024 → 2048 MiB"},
 			}}, wanted)
 			require.Equal(t, []string{"it is away while it reboots", test.means}, tools.Means)
 		})
 	}
 }
 
+// TestNoOtherSnapshotAfterAChangeThatFailed: the system is changed half way, and the way back is from before.
+func TestNoOtherSnapshotAfterAChangeThatFailed(t *testing.T) {
+	t.Parallel()
+	const first, second = "em-infra-20261126-100000", "em-infra-20261126-110000"
+	const failed, succeeded = "Made by em-infra for stack home, before a change that has not succeeded: tags\n", "Made by em-infra for stack home, before: tags\n"
+	for name, test := range map[string]struct {
+		taken    []pve.Snapshot
+		standing string
+	}{
+		"none":                                {nil, ""},
+		"one of a change that failed":         {[]pve.Snapshot{{Name: first, Description: succeeded}, {Name: second, Description: failed}, {Name: "mine"}}, second},
+		"a later one of one that succeeded":   {[]pve.Snapshot{{Name: first, Description: failed}, {Name: second, Description: succeeded}}, ""},
+		"another stack's":                     {[]pve.Snapshot{{Name: first, Description: "Made by em-infra for stack home-2, before a change that has not succeeded: tags"}}, ""},
+		"one by hand with such a description": {[]pve.Snapshot{{Name: "mine", Description: failed}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps, assessment := changed(risk.Change, "tags")
+			wanted, err := systemsnapshots.Foresee(t.Context(), &host{taken: test.taken}, "home", both(1), steps, assessment)
+			require.NoError(t, err)
+			require.Len(t, wanted, 1)
+			require.Equal(t, test.standing, wanted[0].Standing)
+			means := "a snapshot is taken first, and only that one stays when the run has succeeded"
+			if test.standing != "" {
+				means = "no snapshot is taken: " + test.standing + " is from before the change that has not succeeded"
+			}
+			require.Equal(t, means, assessment.Findings[1].Means[1])
+		})
+	}
+}
+
+// TestSnapshotsThatAreNotWhole: they do not count, and the preview says how to remove them.
+func TestSnapshotsThatAreNotWhole(t *testing.T) {
+	t.Parallel()
+	h := &host{taken: []pve.Snapshot{{
+		Name: "em-infra-20261126-100000", Description: "Made by em-infra for stack home, before a change that has not succeeded: tags", Unfinished: "prepare",
+	}}}
+	steps, assessment := changed(risk.Change, "tags")
+	assessment.Findings = append(assessment.Findings, risk.Finding{Kind: risk.Change, Subject: "pihole", What: []string{"tags"}})
+	wanted, err := systemsnapshots.Foresee(t.Context(), h, "home", both(1), steps, assessment)
+	require.NoError(t, err)
+	require.Equal(t, []string{"", ""}, []string{wanted[0].Standing, wanted[1].Standing})
+	const way = " is not whole (prepare), and nobody can go back to it: if no task works on it, remove it with "
+	require.Equal(t, []string{
+		"snapshot em-infra-20261126-100000 of tools" + way + "`qm delsnapshot 210 em-infra-20261126-100000 --force` on vmhost",
+		"snapshot em-infra-20261126-100000 of pihole" + way + "`pct delsnapshot 211 em-infra-20261126-100000 --force` on vmhost",
+	}, assessment.Notes)
+}
+
 // TestAContainerHasNoStepOfAMachine: its root grows by a Command.
 func TestAContainerHasNoStepOfAMachine(t *testing.T) {
 	t.Parallel()
 	assessment := &risk.Assessment{Findings: []risk.Finding{{Kind: risk.Change, Subject: "pihole", What: []string{"disk 8 → 12 GiB"}}}}
-	wanted, err := systemsnapshots.Foresee(t.Context(), &host{}, both(2), nil, assessment)
+	wanted, err := systemsnapshots.Foresee(t.Context(), &host{}, "home", both(2), nil, assessment)
 	require.NoError(t, err)
 	require.Len(t, wanted, 1)
 	require.Equal(t, pve.TypeContainer, wanted[0].Guest.Type)
@@ -152,7 +201,7 @@ func TestChangesThatSnapshotsHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			steps, assessment := changed(risk.Change, test.paths...)
-			wanted, err := systemsnapshots.Foresee(t.Context(), &test.host, both(test.keep), steps, assessment)
+			wanted, err := systemsnapshots.Foresee(t.Context(), &test.host, "home", both(test.keep), steps, assessment)
 			require.NoError(t, err)
 			tools := assessment.Findings[1]
 			if test.what == "" {
@@ -174,13 +223,13 @@ func TestAHostThatDoesNotAnswer(t *testing.T) {
 		"guests": "the list of guests", "storages": "the storages of vmhost", "snapshots": "the snapshots of tools",
 	} {
 		steps, assessment := changed(risk.Change, "nodeName")
-		_, err := systemsnapshots.Foresee(t.Context(), &host{fails: call}, both(1), steps, assessment)
+		_, err := systemsnapshots.Foresee(t.Context(), &host{fails: call}, "home", both(1), steps, assessment)
 		require.EqualError(t, err, what+" cannot be read (connection refused), so it is not known whether snapshots are possible: see that the host answers, then run again")
 	}
 	steps, assessment := changed(risk.Change, "tags")
 	gone := both(1)
 	gone[0].VMID = 999
-	_, err := systemsnapshots.Foresee(t.Context(), &host{}, gone, steps, assessment)
+	_, err := systemsnapshots.Foresee(t.Context(), &host{}, "home", gone, steps, assessment)
 	require.EqualError(t, err, "tools (VMID 999) is on no host that the token sees, so nothing is known of its snapshots: run up again, with the refresh")
 	require.Equal(t, 1, strings.Count(err.Error(), ": "))
 }

@@ -186,6 +186,7 @@ func (s *Service) Methods() []api.Method {
 		api.Get(onePath+"/snapshot", s.listSnapshots),
 		api.Post(onePath+"/snapshot", s.takeSnapshot),
 		api.Delete(onePath+"/snapshot/{snapname}", s.deleteSnapshot),
+		api.Put(onePath+"/snapshot/{snapname}/config", s.describeSnapshot),
 		api.Post(onePath+"/snapshot/{snapname}/rollback", s.rollBack),
 	}
 }

@@ -212,6 +212,25 @@ func (s *Service) deleteSnapshot(c *api.Call) (any, error) {
 	})
 }
 
+// describeSnapshot handles PUT …/snapshot/{snapname}/config (pve-container API2/LXC/Snapshot.pm, update_snapshot_config).
+func (s *Service) describeSnapshot(c *api.Call) (any, error) {
+	return nil, s.on(c.Node, c.VMID, func(ct *container) error {
+		if err := ct.checkLock(); err != nil {
+			return err
+		}
+
+		taken, err := ct.find(c.Params.Get("snapname"))
+		if err != nil || !c.Params.Has("description") {
+			return err
+		}
+
+		taken.Description = c.Params.Get("description")
+		s.env.Changed()
+
+		return nil
+	})
+}
+
 // configs returns the configurations of the snapshots.
 func configs(ct *container) []*vmconfig.Config {
 	var list []*vmconfig.Config
