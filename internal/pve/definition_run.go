@@ -221,7 +221,7 @@ func (r DefinitionRun) checkPrivileges(ctx context.Context, client *proxmox.Clie
 	}
 	mine, err := Reader{client}.Privileges(ctx, "/pool/"+pool)
 	if err == nil && !slices.Contains(mine, "VM.Backup") {
-		err = fmt.Errorf("the token may not back up the pool of the %[1]s: as root on the host, `pveum role modify %[2]s --append 1 --privs \"VM.Backup\"`, or give it VM.Backup on /pool/%[3]s by another role, then run again", r.Wanted, role.Name, pool)
+		err = fmt.Errorf("the token may not back up the pool of the %s: as root on the host, `pveum role modify %s --append 1 --privs \"%s\"`, or give it VM.Backup on /pool/%s by another role, then run again", r.Wanted, role.Name, "VM.Backup", pool)
 	}
 	return err
 }
