@@ -66,11 +66,15 @@ func (c *Client) read() {
 func (c *Client) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ended = fmt.Errorf("%w (%w)", ErrLost, err)
+	c.ended = lost(err)
 	for ID, waiting := range c.waiting {
 		close(waiting)
 		delete(c.waiting, ID)
 	}
+}
+
+func lost(err error) error {
+	return fmt.Errorf("%w (%w): run it again, what was done is found and not repeated", ErrLost, err)
 }
 
 // Close ends the connection.
@@ -96,12 +100,12 @@ func (c *Client) Call(ctx context.Context, into any, method string, params ...an
 	}
 	if err := c.write(message); err != nil {
 		c.withdraw(ID)
-		return fmt.Errorf("%s: %w (%w)", method, ErrLost, err)
+		return fmt.Errorf("%s: %w", method, lost(err))
 	}
 	select {
 	case <-ctx.Done():
 		c.withdraw(ID)
-		return fmt.Errorf("%s: TrueNAS has not answered: %w", method, ctx.Err())
+		return fmt.Errorf("%s: TrueNAS has not answered (%w): see that the box works, and run it again", method, ctx.Err())
 	case got, whole := <-waiting:
 		return c.settle(got, whole, into, method)
 	}

@@ -123,7 +123,8 @@ func (c Connection) Open(ctx context.Context) (*Client, error) {
 	}
 	client := newClient(socket)
 	if err := client.login(ctx, c.Username, c.APIKey); err != nil {
-		return nil, errors.Join(err, client.Close())
+		_ = client.Close() // it may be broken, which the error of the login says
+		return nil, err
 	}
 	return client, nil
 }

@@ -36,6 +36,8 @@ type Error struct {
 	Reason string
 	// Attributes are the parameters that are refused.
 	Attributes []Attribute
+	// Do is what to do; empty where that depends on what was to be done.
+	Do string
 }
 
 // Attribute is one parameter that is refused.
@@ -49,7 +51,11 @@ type Attribute struct {
 // Error returns one line, or one for each parameter that is refused.
 func (e *Error) Error() string {
 	if len(e.Attributes) == 0 {
-		return "TrueNAS, " + e.Method + ": " + e.Reason
+		text := "TrueNAS, " + e.Method + ": " + e.Reason
+		if e.Do != "" {
+			text += ": " + e.Do
+		}
+		return text
 	}
 	lines := make([]string, len(e.Attributes))
 	for i, a := range e.Attributes {
@@ -97,10 +103,10 @@ func (e *rpcError) of(method string) error {
 	}
 	switch e.Code {
 	case codeTooManyCalls:
-		failed.Number, failed.Reason = EBUSY, "too many calls at a time on this connection: run it again"
+		failed.Number, failed.Reason, failed.Do = EBUSY, "too many calls at a time on this connection", "run it again"
 		return failed
 	case codeMethodNotFound:
-		failed.Reason = "there is no such method: the box is older than 25.04 or newer than 26, see docs/storage.md"
+		failed.Reason, failed.Do = "there is no such method", "the box is older than 25.04 or newer than 26, see docs/storage.md"
 		return failed
 	}
 	var extra [][3]any
@@ -117,7 +123,7 @@ func (e *rpcError) of(method string) error {
 		failed.Reason = e.Message
 	}
 	if failed.Number == EACCES {
-		failed.Reason += ": the user of the API key lacks a role, see docs/storage.md"
+		failed.Do = "the user of the API key lacks a role, see docs/storage.md"
 	}
 	return failed
 }

@@ -59,7 +59,7 @@ func (s *Session) Do(ctx context.Context, work func(context.Context, *Client) er
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", err, ctx.Err())
+			return fmt.Errorf("%w: %w", ctx.Err(), err) // the other one ends with what to do
 		case <-time.After(next):
 		}
 	}

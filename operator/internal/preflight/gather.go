@@ -32,10 +32,16 @@ func Gather(ctx context.Context, subject Subject) Snapshot {
 	for _, vmid := range subject.Known {
 		g.found.Knows[vmid] = true
 	}
-	g.nas(ctx)
+	join := g.nas(ctx)
+	g.proxmox(ctx)
+	join()
+	return g.found
+}
+
+// proxmox reads the facts about the hosts, and about the factory as they reach it; nothing if the host does not answer.
+func (g *gatherer) proxmox(ctx context.Context) {
 	if !g.reach(ctx) {
-		g.wait()
-		return g.found
+		return
 	}
 	g.cluster(ctx)
 	g.factory(ctx)
@@ -43,7 +49,6 @@ func Gather(ctx context.Context, subject Subject) Snapshot {
 	g.hosts(ctx)
 	g.configs(ctx)
 	g.wait()
-	return g.found
 }
 
 func newGatherer(subject Subject, paths []string) *gatherer {

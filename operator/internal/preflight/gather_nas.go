@@ -1,8 +1,10 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/truenas"
@@ -14,7 +16,12 @@ type Box struct {
 	Connection truenas.Connection
 	// Err is why the connection is not complete: a key or a CA is missing. Several errors are joined.
 	Err error
+	// Patience is the time limit for all readings of the box. Default: 0, 15 s.
+	Patience time.Duration
 }
+
+// boxPatience is the time limit for all readings of a box, a part of that of the preflight.
+const boxPatience = 15 * time.Second
 
 // NAS contains the facts about a TrueNAS box.
 type NAS struct {
@@ -36,16 +43,24 @@ type NAS struct {
 	Known []string
 }
 
-// nas starts reading the facts about the box; nothing is read without one.
-func (g *gatherer) nas(ctx context.Context) {
+// nas starts reading the facts about the box; nothing is read without one. The readings of the hosts do not wait for it: a box may accept a
+// connection and never answer. join waits for its facts and takes them.
+func (g *gatherer) nas(ctx context.Context) (join func()) {
 	box := g.subject.Box
 	if box == nil {
-		return
+		return func() {}
 	}
-	read(g, func() (NAS, error) { return lookAtBox(ctx, *box, g.subject.Inventory), nil }, func(found Reading[NAS]) {
-		found.Value.Known = g.subject.KnownDatasets
-		g.found.NAS = &found.Value
-	})
+	answer := make(chan NAS, 1)
+	go func() {
+		bounded, cancel := context.WithTimeout(ctx, cmp.Or(box.Patience, boxPatience))
+		defer cancel()
+		answer <- lookAtBox(bounded, *box, g.subject.Inventory)
+	}()
+	return func() {
+		found := <-answer
+		found.Known = g.subject.KnownDatasets
+		g.found.NAS = &found
+	}
 }
 
 // lookAtBox reads the facts on one connection: the box counts logins.

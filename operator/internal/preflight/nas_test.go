@@ -2,10 +2,15 @@ package preflight_test
 
 import (
 	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -164,6 +169,12 @@ func TestFindingsAboutABox(t *testing.T) {
 				Remedy: "add disks to the pool, or lower the quotas; they reserve nothing",
 			}},
 		},
+		"an answer without a remedy": {
+			func(n *preflight.NAS) {
+				n.Pools.Err = &truenas.Error{Method: "pool.query", Number: truenas.EFAULT, Reason: "[EFAULT] zpool: cannot open"}
+			},
+			preflight.Report{{Name: "nas-pool", Result: preflight.Fail, Sentence: "TrueNAS, pool.query: [EFAULT] zpool: cannot open", Remedy: "see /var/log/middlewared.log on the box, then run it again"}},
+		},
 		"unread datasets": {
 			func(n *preflight.NAS) {
 				n.Datasets = preflight.Reading[[]truenas.FoundDataset]{Err: errors.New("cut: run it again")}
@@ -292,6 +303,78 @@ func TestABoxThatLetsNobodyIn(t *testing.T) {
 			require.Equal(t, preflight.Report{{Name: "nas", Result: preflight.Fail, Sentence: sentence, Remedy: test.remedy}}, checksOfNAS(report))
 		})
 	}
+}
+
+// TestABoxThatDoesNotAnswer costs the readings of the host nothing, and is a finding with what to do.
+func TestABoxThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		alter            func(*testing.T, *truenastest.Box, *preflight.Box)
+		sentence, remedy string
+	}{
+		"a listener that says nothing": {
+			func(t *testing.T, _ *truenastest.Box, b *preflight.Box) {
+				b.Connection.Endpoint = "https://" + silent(t)
+			},
+			"TrueNAS does not answer at ENDPOINT (", "check the address, and that the box is on",
+		},
+		"an API that answers nothing": {
+			func(t *testing.T, _ *truenastest.Box, b *preflight.Box) {
+				upgrader := websocket.Upgrader{}
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if socket, err := upgrader.Upgrade(w, r, nil); err == nil {
+						_, _, _ = socket.ReadMessage()
+						_, _, _ = socket.ReadMessage() // until the client is gone
+					}
+				}))
+				t.Cleanup(server.Close)
+				b.Connection.Endpoint, b.Connection.Fingerprint = server.URL, ""
+			},
+			"auth.login_ex: TrueNAS has not answered (context deadline exceeded)", "see that the box works, and run it again",
+		},
+		"a connection that breaks": {
+			func(_ *testing.T, b *truenastest.Box, _ *preflight.Box) {
+				b.Fail(fault.Fault{Name: "nas-connection-cut", Times: 10})
+			},
+			"context deadline exceeded: auth.login_ex: the connection to TrueNAS broke before the answer (", "run it again, what was done is found and not repeated",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject, box := boxed(t)
+			subject.Box.Patience = 1500 * time.Millisecond
+			test.alter(t, box, subject.Box)
+			began := time.Now()
+			report, err := preflight.Run(t.Context(), subject)
+			require.NoError(t, err)
+			require.Less(t, time.Since(began), 15*time.Second)
+			found := checksOfNAS(report.Unsound())
+			require.Len(t, found, 1)
+			require.Equal(t, preflight.Check{Name: "nas", Result: preflight.Fail, Sentence: found[0].Sentence, Remedy: test.remedy}, found[0])
+			require.Contains(t, found[0].Sentence, strings.ReplaceAll(test.sentence, "ENDPOINT", subject.Box.Connection.Endpoint))
+			for _, check := range report {
+				require.False(t, check.Result == preflight.Fail && check.Name != "nas", check.Sentence)
+			}
+		})
+	}
+}
+
+// silent returns the address of a listener that accepts connections and says nothing.
+func silent(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, listener.Close()) })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return // it is closed
+			}
+			defer connection.Close() //nolint:errcheck // the client is gone
+		}
+	}()
+	return listener.Addr().String()
 }
 
 // TestAUserWithoutRoles is told which it lacks, and what could not be read for it.

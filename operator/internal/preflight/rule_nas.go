@@ -21,7 +21,7 @@ func checkNAS(s *collector, inv *inventory.Inventory, found Snapshot) {
 			s.refused("nas", err)
 		}
 	case nas.Version.Err != nil:
-		s.refused("nas", nas.Version.Err)
+		s.boxRefused("nas", nas.Version.Err)
 	default:
 		checkRelease(s, *nas)
 		checkRoles(s, inv.Cluster, *nas)
@@ -29,6 +29,15 @@ func checkNAS(s *collector, inv *inventory.Inventory, found Snapshot) {
 		checkDatasets(s, *storage, *nas, found.Owner.Stack+"/"+inv.Cluster.Name)
 		checkCSI(s, inv.Cluster.Addons.TrueNAS, *nas)
 	}
+}
+
+// boxRefused adds a failure of asking the box. What a method answers may have no remedy of its own.
+func (s *collector) boxRefused(name string, err error) {
+	if answer := new(truenas.Error); errors.As(err, &answer) && answer.Do == "" {
+		s.fail(name, "see /var/log/middlewared.log on the box, then run it again", "%s", inOneLine(err))
+		return
+	}
+	s.refused(name, err)
 }
 
 // eachOf returns the problems of an inventory one by one, and any other error alone.
@@ -105,7 +114,7 @@ func neededRoles(c inventory.Cluster) []string {
 
 func checkRoles(s *collector, c inventory.Cluster, nas NAS) {
 	if nas.Roles.Err != nil {
-		s.refused("nas-roles", nas.Roles.Err)
+		s.boxRefused("nas-roles", nas.Roles.Err)
 		return
 	}
 	lacking := without(neededRoles(c), nas.Roles.Value)

@@ -19,7 +19,7 @@ func checkCSI(s *collector, truenas *inventory.TrueNAS, nas NAS) {
 	}
 	switch {
 	case nas.ISCSIBase.Err != nil:
-		s.refused("nas-csi", nas.ISCSIBase.Err)
+		s.boxRefused("nas-csi", nas.ISCSIBase.Err)
 	case nas.ISCSIBase.Value != csi.IQNBase:
 		s.fail("nas-csi", "write iqnBase: "+nas.ISCSIBase.Value+" into addons.truenas.csi", "the iSCSI targets of TrueNAS begin with %s, and not with %s: no node could log in", nas.ISCSIBase.Value, csi.IQNBase)
 	default:

@@ -14,7 +14,7 @@ const statusDegraded = "DEGRADED"
 // checkPool checks that the pool is there and works.
 func checkPool(s *collector, storage inventory.Storage, nas NAS) {
 	if nas.Pools.Err != nil {
-		s.refused("nas-pool", nas.Pools.Err)
+		s.boxRefused("nas-pool", nas.Pools.Err)
 		return
 	}
 	pools := nas.Pools.Value
@@ -82,7 +82,7 @@ func isInQuota(storage inventory.Storage, at int) bool {
 // its own.
 func checkDatasets(s *collector, storage inventory.Storage, nas NAS, owner string) {
 	if nas.Datasets.Err != nil {
-		s.refused("nas-dataset", nas.Datasets.Err)
+		s.boxRefused("nas-dataset", nas.Datasets.Err)
 		return
 	}
 	mark, ours := len(s.checks), 0
