@@ -67,6 +67,7 @@ func (c *ClusterAddons) build(ctx *pulumi.Context) error {
 // addProvider creates the provider. The options are those of its schema:
 //   - clusterIdentifier: the cluster stays the same, and its objects are not replaced, if its endpoint or certificate changes;
 //   - enableSecretMutable: a rotated key is a change in place, not another Secret;
+//   - enableConfigMapMutable: the same for ConfigMaps, which pods name and would not find while one is replaced;
 //   - upsertExistingObjects and enablePatchForce: after a destroy that failed halfway, objects can exist without being in
 //     the state; the next run adopts them;
 //   - skipUpdateUnreachable: while the API does not answer, the objects stay in the state unchanged. Without it a refresh
@@ -74,12 +75,13 @@ func (c *ClusterAddons) build(ctx *pulumi.Context) error {
 //     (pulumi-kubernetes v4.30.0, provider.go, Read and Check).
 func (c *ClusterAddons) addProvider(ctx *pulumi.Context) (err error) {
 	c.Kubernetes, err = kubernetes.NewProvider(ctx, c.name+"-kubernetes", &kubernetes.ProviderArgs{
-		Kubeconfig:            c.kubeconfig(),
-		ClusterIdentifier:     pulumi.String(c.args.Cluster.args.ClusterName),
-		EnableSecretMutable:   pulumi.Bool(true),
-		EnablePatchForce:      pulumi.Bool(true),
-		UpsertExistingObjects: pulumi.Bool(true),
-		SkipUpdateUnreachable: pulumi.Bool(true),
+		Kubeconfig:             c.kubeconfig(),
+		ClusterIdentifier:      pulumi.String(c.args.Cluster.args.ClusterName),
+		EnableSecretMutable:    pulumi.Bool(true),
+		EnableConfigMapMutable: pulumi.Bool(true),
+		EnablePatchForce:       pulumi.Bool(true),
+		UpsertExistingObjects:  pulumi.Bool(true),
+		SkipUpdateUnreachable:  pulumi.Bool(true),
 	}, c.next()...)
 	return err
 }

@@ -175,7 +175,7 @@ func TestTheProviderOfAddonsIsThatOfTheCluster(t *testing.T) {
 	require.True(t, provider["kubeconfig"].IsSecret())
 	require.Contains(t, provider["kubeconfig"].SecretValue().Element.StringValue(), "made-up: kubeconfigRaw")
 	require.Equal(t, "k3s-dev", provider["clusterIdentifier"].StringValue())
-	for _, name := range []resource.PropertyKey{"enableSecretMutable", "upsertExistingObjects", "enablePatchForce", "skipUpdateUnreachable"} {
+	for _, name := range []resource.PropertyKey{"enableSecretMutable", "enableConfigMapMutable", "upsertExistingObjects", "enablePatchForce", "skipUpdateUnreachable"} {
 		require.True(t, provider[name].BoolValue(), name)
 	}
 }
