@@ -58,6 +58,8 @@ type StorageClass struct {
 	Compression string
 	// Networks that may mount volumes of nfs. Default: none, everybody.
 	Networks []netip.Prefix
+	// Initiators that may log in to volumes of iscsi, by their IQNs. Default: none, everybody.
+	Initiators []string
 	// Parameters for the driver besides. Default: none.
 	Parameters map[string]string
 }
@@ -168,7 +170,7 @@ func (c *ClusterAddons) addStorageClass(ctx *pulumi.Context, class StorageClass)
 	})
 }
 
-// parameters returns what the driver reads for each volume. Without networks it would export volumes to everybody.
+// parameters returns what the driver reads for each volume. Without networks and initiators it would offer volumes to everybody.
 func (s StorageClass) parameters() pulumi.StringMap {
 	parameters := pulumi.StringMap{"protocol": pulumi.String(s.Protocol)}
 	if s.Compression != "" {
@@ -180,6 +182,9 @@ func (s StorageClass) parameters() pulumi.StringMap {
 			networks[i] = network.String()
 		}
 		parameters["nfs.networks"] = pulumi.String(strings.Join(networks, ","))
+	}
+	if len(s.Initiators) > 0 {
+		parameters["iscsi.initiators"] = pulumi.String(strings.Join(s.Initiators, ","))
 	}
 	for name, value := range s.Parameters {
 		parameters[name] = pulumi.String(value)

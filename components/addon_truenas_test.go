@@ -29,7 +29,10 @@ func csiFixture() *components.TrueNASCSI {
 				Networks:   []netip.Prefix{netip.MustParsePrefix("192.168.20.0/24"), netip.MustParsePrefix("fd00:20::/64")},
 				Parameters: map[string]string{"nfs.mountOptions": "hard,nfsvers=4.2"},
 			},
-			{Name: "truenas-iscsi", Protocol: "iscsi", ReclaimPolicy: "Delete"},
+			{
+				Name: "truenas-iscsi", Protocol: "iscsi", ReclaimPolicy: "Delete",
+				Initiators: []string{"iqn.2024-01.com.example:worker-1", "iqn.2024-01.com.example:worker-2"},
+			},
 		},
 		Chart: &driver,
 	}
@@ -73,7 +76,9 @@ func TestStorageClasses(t *testing.T) {
 	require.Equal(t, class("truenas-nfs", "true", "Retain", map[string]any{
 		"protocol": "nfs", "compression": "ZSTD", "nfs.networks": "192.168.20.0/24,fd00:20::/64", "nfs.mountOptions": "hard,nfsvers=4.2",
 	}), nfs.Inputs.Mappable())
-	require.Equal(t, class("truenas-iscsi", "false", "Delete", map[string]any{"protocol": "iscsi"}),
+	require.Equal(t, class("truenas-iscsi", "false", "Delete", map[string]any{
+		"protocol": "iscsi", "iscsi.initiators": "iqn.2024-01.com.example:worker-1,iqn.2024-01.com.example:worker-2",
+	}),
 		r.Named(t, tokenStorageClass, "k3s-dev-addons-storageclass-truenas-iscsi").Inputs.Mappable())
 }
 

@@ -14,11 +14,11 @@ import (
 // Tokens of the resources of TrueNAS (internal/truenas/provider).
 const (
 	tokenDataset        = token.Dataset
-	tokenShare          = "truenas:index:NfsShare"
-	tokenPortal         = "truenas:index:IscsiPortal"
-	tokenInitiatorGroup = "truenas:index:IscsiInitiatorGroup"
-	tokenService        = "truenas:index:Service"
-	tokenAccount        = "truenas:index:Account"
+	tokenShare          = token.NFSShare
+	tokenPortal         = token.ISCSIPortal
+	tokenInitiatorGroup = token.ISCSIInitiatorGroup
+	tokenService        = token.Service
+	tokenAccount        = token.Account
 )
 
 // TrueNASStorage is what a cluster has on a TrueNAS box before its machines: services that are on, datasets and their shares, where

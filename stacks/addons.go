@@ -135,7 +135,7 @@ func (m *addonMapping) csi(truenas inventory.TrueNAS) *components.TrueNASCSI {
 	for _, class := range csi.StorageClasses {
 		mapped.Classes = append(mapped.Classes, components.StorageClass{
 			Name: class.Name, Protocol: string(class.Protocol), Default: class.Default, ReclaimPolicy: string(class.ReclaimPolicy),
-			Compression: string(class.Compression), Networks: class.Networks, Parameters: class.Parameters,
+			Compression: string(class.Compression), Networks: class.Networks, Initiators: initiatorsOf(class, *storage), Parameters: class.Parameters,
 		})
 	}
 	if csi.HasChart() {
@@ -145,13 +145,21 @@ func (m *addonMapping) csi(truenas inventory.TrueNAS) *components.TrueNASCSI {
 	return mapped
 }
 
+// initiatorsOf returns who may log in to the volumes of a class: the driver makes a group of its own for each volume.
+func initiatorsOf(class inventory.StorageClass, storage inventory.Storage) []string {
+	if class.Protocol != inventory.ProtocolISCSI || storage.ISCSI == nil {
+		return nil
+	}
+	return storage.ISCSI.Initiators
+}
+
 // gitCredentials have the keys that Flux documents for a GitRepository's secretRef.
 func (m *addonMapping) gitCredentials(location *url.URL) map[string]pulumi.StringInput {
-	at := []string{"addons", "flux", "gitRepository"}
+	at := []string{"flux", "gitRepository"}
 	if location.Scheme == "ssh" {
-		return map[string]pulumi.StringInput{"identity": m.keys.secret(gitIdentity, at...), "known_hosts": m.keys.secret(gitKnownHosts, at...)}
+		return map[string]pulumi.StringInput{"identity": m.keys.secret(gitIdentity, "addons", at...), "known_hosts": m.keys.secret(gitKnownHosts, "addons", at...)}
 	}
-	return map[string]pulumi.StringInput{"username": m.keys.secret(gitUsername, at...), "password": m.keys.secret(gitPassword, at...)}
+	return map[string]pulumi.StringInput{"username": m.keys.secret(gitUsername, "addons", at...), "password": m.keys.secret(gitPassword, "addons", at...)}
 }
 
 // url parses a URL that the loader has checked.

@@ -161,7 +161,7 @@ DIR/cluster.yaml:{6}: addons.kubeletServingCertApprover.chart.path: is no chart 
 		"a file of secrets that is not encrypted": {
 			addons:  "  truenas: {host: nas.example}\n",
 			prepare: func(dir string) { write(t, filepath.Join(dir, secrets.File), "truenas: {apiKey: hunter2}\n") },
-			want:    "DIR/cluster.yaml:{0}: addons: need secrets that cannot be read: DIR/secrets.sops.yaml: is not encrypted: run `sops encrypt --in-place` on it, and replace what others may have read\n1 problem in 1 file; nothing was touched",
+			want:    "DIR/cluster.yaml:{0}: addons: needs secrets that cannot be read: DIR/secrets.sops.yaml: is not encrypted: run `sops encrypt --in-place` on it, and replace what others may have read\n1 problem in 1 file; nothing was touched",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -272,5 +272,33 @@ func TestSecretsComeFromTheToolOtherwise(t *testing.T) {
 
 	t.Setenv("EM_INFRA", refuses)
 	_, err = runWith(t, options, reachable(nil))
-	require.ErrorContains(t, err, "addons: need secrets that cannot be read: pin is not text: put it in quotes with `em-infra secrets edit --stack k3s-dev`\n1 problem in 1 file")
+	require.ErrorContains(t, err, "addons: needs secrets that cannot be read: pin is not text: put it in quotes with `em-infra secrets edit --stack k3s-dev`\n1 problem in 1 file")
+}
+
+// TestVolumesAreOfferedToTheInitiatorsOfTheStorage: the driver makes a group of its own for each volume, from what its class says.
+func TestVolumesAreOfferedToTheInitiatorsOfTheStorage(t *testing.T) { //nolint:paralleltest // sets the environment
+	operator(t)
+	options := withAddons(t, `  truenas:
+    host: nas.example
+    csi: {storageClasses: [{name: disks, protocol: iscsi}, {name: files, protocol: nfs}]}
+storage:
+  endpoint: https://nas.example
+  pool: tank
+  datasets: [{name: k8s}]
+  iscsi: {initiators: ["iqn.2024-01.com.example:worker-1", "iqn.2024-01.com.example:worker-2"], listen: ["fd00:20::5", 192.168.20.5]}
+`)
+	file := filepath.Join(options.Inventory, "cluster.yaml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	write(t, file, strings.Replace(string(text), "extensions: []", "extensions: [siderolabs/iscsi-tools]", 1))
+	r, err := runWith(t, options, reachable(map[string]string{"em-infra:truenasApiKey": "made-up API key"}))
+	require.NoError(t, err)
+	parameters := func(name string) map[string]any {
+		class := r.Named(t, "kubernetes:storage.k8s.io/v1:StorageClass", "k3s-dev-addons-storageclass-"+name)
+		return class.Inputs["parameters"].ObjectValue().Mappable()
+	}
+	require.Equal(t, map[string]any{"protocol": "iscsi", "iscsi.initiators": "iqn.2024-01.com.example:worker-1,iqn.2024-01.com.example:worker-2"}, parameters("disks"))
+	require.NotContains(t, parameters("files"), "iscsi.initiators")
+	config := r.Named(t, "kubernetes:core/v1:ConfigMap", "k3s-dev-addons-configmap-truenas-csi-config")
+	require.Equal(t, "192.168.20.5:3260", config.Inputs["data"].ObjectValue()["iscsiPortal"].StringValue())
 }

@@ -106,9 +106,9 @@ func (k key) missing(place remedy.Place) strictyaml.Fault {
 	}
 }
 
-// secret returns a key. addon is the path of the addon that needs it.
-func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
-	value := k.text(wanted, addon...)
+// secret returns a key. part is the first key of the path in cluster.yaml to what needs it, and below are the others.
+func (k *keys) secret(wanted key, part string, below ...string) pulumi.StringInput {
+	value := k.text(wanted, part, below...)
 	if value == "" {
 		return nil
 	}
@@ -116,13 +116,13 @@ func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
 }
 
 // text returns a key as it is. It must not be shown.
-func (k *keys) text(wanted key, addon ...string) string {
+func (k *keys) text(wanted key, part string, below ...string) string {
 	value, err := wanted.find(k.configured, k.file)
 	switch {
 	case err != nil:
-		k.refuseFile(err, addon[0])
+		k.refuseFile(err, part)
 	case value == "":
-		k.refuse(wanted.missing(k.place()), addon...)
+		k.refuse(wanted.missing(k.place()), append([]string{part}, below...)...)
 	}
 	return value
 }
@@ -138,11 +138,7 @@ func placeOf(stack string) remedy.Place {
 // the first of them.
 func (k *keys) refuseFile(err error, part string) {
 	if !k.reported {
-		what := "need secrets that cannot be read"
-		if part == "storage" {
-			what = "needs a secret that cannot be read"
-		}
-		k.refuse(strictyaml.Fault{What: what, Do: k.place().Complete(err.Error())}, part)
+		k.refuse(strictyaml.Fault{What: "needs secrets that cannot be read", Do: k.place().Complete(err.Error())}, part)
 	}
 	k.reported = true
 }

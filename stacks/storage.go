@@ -108,10 +108,15 @@ func (k *keys) authority(path string) string {
 	return string(text)
 }
 
+// StorageOwner returns what a stack writes into its datasets on TrueNAS, so that it knows them again.
+func StorageOwner(stack string, inv *inventory.Inventory) string {
+	return stack + "/" + inv.Cluster.Name
+}
+
 // storageArgs maps the inventory.
 func storageArgs(stack string, inv *inventory.Inventory) *components.TrueNASStorageArgs {
 	storage := inv.Cluster.Storage
-	args := &components.TrueNASStorageArgs{Owner: stack + "/" + inv.Cluster.Name, Keep: storage.Protect}
+	args := &components.TrueNASStorageArgs{Owner: StorageOwner(stack, inv), Keep: storage.Protect}
 	for _, dataset := range storage.Datasets {
 		mapped := components.TrueNASDatasetArgs{
 			Name: storage.Path(dataset), QuotaGiB: dataset.QuotaGiB, RefQuotaGiB: dataset.RefQuotaGiB, Compression: string(dataset.Compression),

@@ -81,7 +81,7 @@ func TestWhatTheAccessToTheBoxLacks(t *testing.T) { //nolint:paralleltest // set
 	sealed := func(context.Context, string) (map[string]string, error) {
 		return nil, errors.New("secrets.sops.yaml cannot be opened: set SOPS_AGE_KEY_FILE")
 	}
-	require.Contains(t, refusal("", nil, sealed), "storage: needs a secret that cannot be read: secrets.sops.yaml cannot be opened: set SOPS_AGE_KEY_FILE\n")
+	require.Contains(t, refusal("", nil, sealed), "storage: needs secrets that cannot be read: secrets.sops.yaml cannot be opened: set SOPS_AGE_KEY_FILE\n")
 	require.Contains(t, refusal("", map[string]string{"labNetwork": "127.20.20.0/24", "truenasApiKey": "1-real"}, none),
 		"storage: is not in the lab (this file had none when the lab was started): run `em-infra lab stop --stack k3s-dev`, then this again\n")
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -48,11 +49,11 @@ func (c *checker) csiStorage(csi TrueNASCSI, at *strictyaml.Path) {
 	if csi.SkipVerify {
 		return
 	}
-	for name, given := range map[string]string{"fingerprint": storage.Fingerprint, "caFile": storage.CAFile} { // problems are sorted
-		if given != "" {
+	for _, given := range []struct{ name, value string }{{"fingerprint", storage.Fingerprint}, {"caFile", storage.CAFile}} {
+		if given.value != "" {
 			c.cluster(at, fault{
-				What: "cannot verify the box", Rule: "the driver knows the public authorities only, and not storage." + name,
-				Do: "give the box a certificate of a public authority and remove storage." + name + ", or write skipVerify: true if the network between the nodes and the box is trusted",
+				What: "cannot verify the box", Rule: "the driver knows the public authorities only, and not storage." + given.name,
+				Do: "give the box a certificate of a public authority and remove storage." + given.name + ", or write skipVerify: true if the network between the nodes and the box is trusted",
 			})
 		}
 	}
@@ -62,7 +63,7 @@ func (c *checker) csiChart(csi TrueNASCSI, at *strictyaml.Path) {
 	c.chart(csi.Chart, at)
 	source := c.inv.clusterSource
 	if csi.Chart.Repository != "" && csi.Chart.Path == "" && csi.Version == (ChartVersion{}) {
-		c.cluster(at.Key("chart"), fault{What: "has no version", Rule: "there is no chart of the driver's makers to take one from", Do: "add version, exact"})
+		c.cluster(at.Key("chart"), fault{What: "has no version", Rule: "the makers' own chart is of no use here, so there is none to take one from", Do: "add version, exact"})
 	}
 	for _, name := range []string{"version", "values"} {
 		if !csi.HasChart() && source.Has(at.Key(name)) {
@@ -81,10 +82,11 @@ func (c *checker) className(name string, at *strictyaml.Path) {
 // ownKeys are the parameters of the driver that come from keys of the inventory (truenas/truenas-csi, pkg/driver/controller.go).
 var ownKeys = map[string]string{
 	"protocol": "protocol", "compression": "compression", "nfs.networks": "networks", "pool": "storage.pool", "iscsi.iqn-base": "csi.iqnBase", "iscsi.iqn-prefix": "csi.iqnBase",
+	"iscsi.initiators": "storage.iscsi.initiators", "iscsi.networks": "storage.iscsi.initiators",
 }
 
 // secretParameters are parameters that open something.
-var secretParameters = []string{"encryption.key", "encryption.passphrase", "iscsi.chapPeerSecret", "iscsi.chapSecret"}
+var secretParameters = []string{"encryption.key", "encryption.passphrase", "iscsi.chapPeerSecret", "iscsi.chapSecret", "nvmeof.dhchapCtrlKey", "nvmeof.dhchapKey"}
 
 // unknownCompressions are algorithms of the box that the driver refuses (truenas/truenas-csi, pkg/driver/controller.go, ValidCompressionAlgorithms).
 var unknownCompressions = []Compression{"ZSTD-19"}
@@ -115,11 +117,15 @@ func (c *checker) storageClass(class StorageClass, at *strictyaml.Path) {
 // classOfDisks checks a class whose volumes are disks.
 func (c *checker) classOfDisks(class StorageClass, at *strictyaml.Path) {
 	if c.inv.clusterSource.Has(at.Key("networks")) {
-		c.cluster(at.Key("networks"), fault{What: "is of no use", Rule: "only an nfs class has networks; who may log in to iSCSI is storage.iscsi.initiators", Do: "remove it"})
+		c.cluster(at.Key("networks"), fault{What: "is of no use", Rule: "only an nfs class has networks; an iscsi class has the initiators of storage.iscsi", Do: "remove it"})
 	}
 	storage := c.inv.Cluster.Storage
-	if storage == nil || storage.ISCSI != nil {
-		return // the extension is checked with storage.iscsi
+	if storage == nil {
+		return
+	}
+	if storage.ISCSI != nil { // the extension is checked with it
+		c.portal(*storage, class, at)
+		return
 	}
 	c.cluster(at.Key("protocol"), fault{What: "has nothing that it logs in to", Rule: "storage has no iscsi", Got: string(class.Protocol), Do: "add iscsi: {} to storage"})
 	if !slices.Contains(c.inv.Cluster.Talos.Schematic.Extensions, iscsiTools) {
@@ -127,4 +133,16 @@ func (c *checker) classOfDisks(class StorageClass, at *strictyaml.Path) {
 			What: "is of no use to Talos", Rule: "it mounts iSCSI volumes with " + iscsiTools + " only", Got: string(class.Protocol), Do: "add " + iscsiTools + " to talos.schematic.extensions",
 		})
 	}
+}
+
+// portal checks that nodes can log in: the driver's library splits HOST:PORT at the first colon (truenas/truenas-csi, README.md, IPv4 only).
+func (c *checker) portal(storage Storage, class StorageClass, at *strictyaml.Path) {
+	host := c.inv.Cluster.Addons.TrueNAS.Host
+	portal := storage.ISCSIPortal(host)
+	if portal != "" && !strings.HasPrefix(portal, "[") {
+		return
+	}
+	c.cluster(at.Key("protocol"), fault{
+		What: "has no IPv4 address to log in to", Rule: "the driver takes no other", Got: string(class.Protocol), Do: "add an IPv4 address of the box to storage.iscsi.listen",
+	})
 }

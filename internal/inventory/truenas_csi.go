@@ -21,8 +21,8 @@ type TrueNASCSI struct {
 	IQNBase string `yaml:"iqnBase" default:"iqn.2005-10.org.freenas.ctl"`
 	// Version of the chart. Required with chart.repository. A change upgrades it. Default: none.
 	Version ChartVersion `yaml:"version"`
-	// Chart is named truenas-csi and installs the driver without namespace, ConfigMap, Secret and storage classes. Default: none; its
-	// makers publish a manifest and no chart, which Flux installs (docs/storage.md).
+	// Chart is named truenas-csi and installs the driver without namespace, ConfigMap, Secret and storage classes. Default: none;
+	// Flux installs the makers' manifest, whose own chart makes a ConfigMap of its own (docs/storage.md).
 	Chart Chart `yaml:"chart"`
 	// Values for the chart. Default: none.
 	Values Values `yaml:"values"`
@@ -108,14 +108,19 @@ func (s Storage) APIURL() string {
 // iscsiPort is the registered port of iSCSI (RFC 7143, 13.1).
 const iscsiPort = 3260
 
-// ISCSIPortal returns where nodes log in to iSCSI, ADDRESS:PORT: the first address of the inventory, or another name of the box if it
-// listens on all. It is empty without iSCSI.
+// ISCSIPortal returns where nodes log in to iSCSI, ADDRESS:PORT: the first IPv4 address that it listens on, or another name of the box if it
+// listens on all. It is empty without iSCSI, and with IPv6 addresses only.
 func (s Storage) ISCSIPortal(host string) string {
 	if s.ISCSI == nil {
 		return ""
 	}
-	if first := s.ISCSI.Listen[0]; !first.IsUnspecified() {
-		host = first.String()
+	for _, address := range s.ISCSI.Listen {
+		switch {
+		case address.IsUnspecified():
+			return net.JoinHostPort(host, strconv.Itoa(iscsiPort))
+		case address.Is4():
+			return net.JoinHostPort(address.String(), strconv.Itoa(iscsiPort))
+		}
 	}
-	return net.JoinHostPort(host, strconv.Itoa(iscsiPort))
+	return ""
 }

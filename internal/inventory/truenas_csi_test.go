@@ -15,11 +15,24 @@ func TestWhereTheDriverFindsTheBox(t *testing.T) {
 	storage := inventory.Storage{Endpoint: "https://nas.example:8443/"}
 	require.Equal(t, "wss://nas.example:8443/api/current", storage.APIURL())
 	require.Empty(t, storage.ISCSIPortal("nas.example"))
-	for listen, want := range map[string]string{
-		"0.0.0.0": "nas.example:3260", "::": "nas.example:3260", "192.168.20.5": "192.168.20.5:3260", "fd00:20::5": "[fd00:20::5]:3260",
+	addresses := func(texts ...string) (list []netip.Addr) {
+		for _, text := range texts {
+			list = append(list, netip.MustParseAddr(text))
+		}
+		return list
+	}
+	for _, test := range []struct {
+		listen []netip.Addr
+		want   string
+	}{
+		{addresses("0.0.0.0"), "nas.example:3260"},
+		{addresses("::"), "nas.example:3260"},
+		{addresses("192.168.20.5"), "192.168.20.5:3260"},
+		{addresses("fd00:20::5"), ""},
+		{addresses("fd00:20::5", "192.168.20.5", "192.168.20.6"), "192.168.20.5:3260"},
 	} {
-		storage.ISCSI = &inventory.StorageISCSI{Listen: []netip.Addr{netip.MustParseAddr(listen)}}
-		require.Equal(t, want, storage.ISCSIPortal("nas.example"))
+		storage.ISCSI = &inventory.StorageISCSI{Listen: test.listen}
+		require.Equal(t, test.want, storage.ISCSIPortal("nas.example"))
 	}
 	csi := load(t, "valid-every-key").Cluster.Addons.TrueNAS.CSI
 	require.True(t, csi.HasChart())

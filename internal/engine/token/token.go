@@ -36,6 +36,12 @@ const (
 	Command        = "command:local:Command"
 	Release        = "kubernetes:helm.sh/v3:Release"
 	Dataset        = "truenas:index:Dataset"
+	NFSShare       = "truenas:index:NfsShare"
+	ISCSIPortal    = "truenas:index:IscsiPortal"
+	// ISCSIInitiatorGroup is who may log in to iSCSI.
+	ISCSIInitiatorGroup = "truenas:index:IscsiInitiatorGroup"
+	Service             = "truenas:index:Service"
+	Account             = "truenas:index:Account"
 	// ProxmoxProvider is the provider of Proxmox VE itself.
 	ProxmoxProvider = "pulumi:providers:proxmoxve"
 )
