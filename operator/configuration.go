@@ -22,8 +22,9 @@ func (s *session) configure(ctx context.Context, host LabHost) error {
 	}
 	if s.workspace.Rehearsed {
 		wanted := s.rehearsalConfig(host)
-		if differs(config, wanted) {
-			if err := s.state.SetConfig(ctx, wanted); err != nil {
+		former := formerStorage(config, wanted)
+		if len(former) > 0 || differs(config, wanted) {
+			if err := s.state.SetConfig(ctx, wanted, former...); err != nil {
 				return err
 			}
 			config = wanted
@@ -88,6 +89,16 @@ func (s *session) rehearsalConfig(host LabHost) auto.ConfigMap {
 		config[stacks.Key(stacks.KeyTrueNASAPIKey)] = auto.ConfigValue{Value: host.StorageKey, Secret: true}
 	}
 	return config
+}
+
+// formerStorage returns the names of what is configured about the NAS of a lab that has none any more. A key alone is not the lab's.
+func formerStorage(have, wanted auto.ConfigMap) []string {
+	storage := stacks.Key(stacks.KeyLabStorage)
+	_, had := have[storage]
+	if _, has := wanted[storage]; !had || has {
+		return nil
+	}
+	return []string{storage, stacks.Key(stacks.KeyTrueNASAPIKey)}
 }
 
 func differs(have, wanted auto.ConfigMap) bool {

@@ -42,6 +42,7 @@ func (o UpOptions) Span() (span.Span, error) { return o.span() }
 var (
 	ChosenNodes          = chosenNodes
 	CompareVersions      = clusterVersions
+	FormerStorage        = formerStorage
 	HasChanges           = hasChanges
 	JudgeVersions        = judgeVersions
 	PluginsOfOtherBuilds = otherPlugins
@@ -92,6 +93,13 @@ func (s *session) On(state engine.State, host pve.Connection, place remedy.Place
 	s.state = &stackstate.State{State: state, Backups: s.state.Backups, Place: place, Now: s.clock.Now, Kept: s.tellBackup, Bucket: s.backupBucket}
 	s.host, s.place = host, place
 	return s
+}
+
+// Spares reports whether a run of the options touches nothing on the NAS.
+func (s *session) Spares(options UpOptions, restoring *EtcdRestoreOptions) (bool, error) {
+	of, err := options.span()
+	s.restorer.asked = restoring
+	return s.spares(of), err
 }
 
 // WithBackups has the session keep its backups where the workspace has them now.

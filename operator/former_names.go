@@ -22,6 +22,7 @@ func (s *session) FindFormerNames(ctx context.Context) error {
 		return err
 	}
 	s.known, s.datasets = state.KnownVMIDs(exported.Deployment), state.KnownDatasets(exported.Deployment)
+	s.onNAS = state.KindsOnNAS(exported.Deployment)
 	if s.inventory == nil {
 		return nil
 	}

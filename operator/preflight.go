@@ -73,9 +73,12 @@ func (s *session) box(ctx context.Context) (*preflight.Box, error) {
 	}
 	configured := func(name string) string { return config[stacks.Key(name)].Value }
 	access, err := stacks.ReadStorageAccess(ctx, s.inventory, s.workspace.Stack, configured, secrets.Read)
-	return &preflight.Box{Err: err, Connection: truenas.Connection{
-		Endpoint: access.Endpoint, Fingerprint: access.Fingerprint, CA: access.CA, Username: access.Username, APIKey: access.APIKey,
-	}}, nil
+	return &preflight.Box{
+		Owner: stacks.StorageOwner(s.workspace.Stack, s.inventory), IsSpared: s.sparesNAS, Kinds: s.onNAS, Err: err,
+		Connection: truenas.Connection{
+			Endpoint: access.Endpoint, Fingerprint: access.Fingerprint, CA: access.CA, Username: access.Username, APIKey: access.APIKey,
+		},
+	}, nil
 }
 
 // factoryURL parses the URL of the Image Factory in the configuration.

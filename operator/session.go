@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -42,6 +43,8 @@ type session struct {
 	owner      ownership.Owner   // identifies our machines, read from the state
 	known      []int             // the VMIDs in the state
 	datasets   []string          // on TrueNAS, in the state
+	onNAS      []tokens.Type     // the types of what the state has there
+	sparesNAS  bool              // the run touches nothing on TrueNAS
 	// predecessors are the names of the nodes whose machines are replaced under another name, by their present names
 	predecessors map[string]string
 	recovery     *recovering.Recovery

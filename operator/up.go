@@ -84,6 +84,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 // bringUp runs an up.
 func (s *session) bringUp(ctx context.Context, of span.Span, allowed []Permission) (*UpResult, error) {
 	defer s.recovery.Release(ctx)
+	s.sparesNAS = s.spares(of)
 	run := s.upRun()
 	result, err := run.Run(ctx, of, allowed)
 	if err := errors.Join(err, s.restorer.close()); err != nil {
@@ -92,6 +93,9 @@ func (s *session) bringUp(ctx context.Context, of span.Span, allowed []Permissio
 	result.Restored, result.Took = s.restorer.restored(), s.clock.Now().Sub(s.started)
 	return result, nil
 }
+
+// spares reports whether a run touches nothing on the NAS, so that it is not refused if that is away: etcd is restored without it.
+func (s *session) spares(of span.Span) bool { return s.restorer.asked != nil || !of.ReachesNAS() }
 
 // upRun returns the steps of an up for the kind of the stack.
 func (s *session) upRun() upRun {

@@ -42,10 +42,10 @@ func (s State) Config() (values auto.ConfigMap, read bool) {
 	return values, true
 }
 
-// SetConfig adds values to the stack's configuration, secrets sealed with the passphrase. The CLI takes a secret as an argument,
+// SetConfig adds values to the stack's configuration, secrets sealed with the passphrase, and removes others by their names. The CLI takes a secret as an argument,
 // which every user of the machine can read. A file without a salt, as a `pulumi stack init` leaves it that was killed after it made the
 // state, gets one, as the CLI would make it.
-func (s State) SetConfig(ctx context.Context, values auto.ConfigMap) error {
+func (s State) SetConfig(ctx context.Context, values auto.ConfigMap, removed ...string) error {
 	file := s.configFile()
 	project, err := workspace.LoadProject(filepath.Join(s.Dir, "Pulumi.yaml"))
 	if err != nil {
@@ -78,6 +78,15 @@ func (s State) SetConfig(ctx context.Context, values auto.ConfigMap) error {
 			stored = config.NewSecureValue(sealed)
 		}
 		if err := stack.Config.Set(key, stored, false); err != nil {
+			return err
+		}
+	}
+	for _, name := range removed {
+		key, err := config.ParseKey(name)
+		if err != nil {
+			return err
+		}
+		if err := stack.Config.Remove(key, false); err != nil {
 			return err
 		}
 	}

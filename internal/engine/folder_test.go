@@ -190,6 +190,11 @@ func TestConfigIsWrittenWithoutTheCLI(t *testing.T) {
 	require.NotContains(t, string(text), "secret\n")
 	require.Contains(t, string(text), "# mine\n")
 
+	require.NoError(t, state.SetConfig(t.Context(), nil, "em-infra:proxmoxToken", "em-infra:absent"))
+	values, read = state.Config()
+	require.True(t, read)
+	require.Equal(t, auto.ConfigMap{"em-infra:proxmoxInsecure": {Value: "true"}, "em-infra:kept": {Value: "here"}}, values)
+
 	write(t, file, "config:\n  em-infra:kept: here\n")
 	require.NoError(t, state.SetConfig(t.Context(), wanted), "a killed `pulumi stack init` has made no salt")
 	values, read = state.Config()

@@ -2,8 +2,10 @@ package state
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/token"
@@ -22,4 +24,16 @@ func KnownDatasets(deployment apitype.DeploymentV3) []string {
 	}
 	slices.Sort(known)
 	return slices.Compact(known)
+}
+
+// KindsOnNAS returns the types of what the state has on TrueNAS, sorted.
+func KindsOnNAS(deployment apitype.DeploymentV3) []tokens.Type {
+	var kinds []tokens.Type
+	for at := range deployment.Resources {
+		if kind := deployment.Resources[at].Type; strings.HasPrefix(string(kind), "truenas:") {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
@@ -21,5 +22,7 @@ func TestKnownDatasets(t *testing.T) {
 		{Type: apitype.OperationTypeCreating, Resource: machine("w-0", 101.0)},
 	}
 	require.Equal(t, []string{"tank/begun", "tank/k8s"}, state.KnownDatasets(d))
+	d.Resources = append(d.Resources, of(token.Account, "k3s-dev-storage-csi", nil, nil))
+	require.Equal(t, []tokens.Type{token.Account, token.Dataset}, state.KindsOnNAS(d), "also of what is still to be deleted")
 	require.Empty(t, state.KnownDatasets(deployment(machine("w-1", 102.0))))
 }

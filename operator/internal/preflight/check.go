@@ -114,5 +114,14 @@ func (s *collector) unread(name, what string, err error) {
 		"%s cannot be read (%s)", what, err)
 }
 
+// soften makes warnings of the failures since mark, which is a length of checks.
+func (s *collector) soften(mark int) {
+	for at := range s.checks[mark:] {
+		if check := &s.checks[mark+at]; check.Result == Fail {
+			check.Result = Warn
+		}
+	}
+}
+
 // sound reports whether only ok was added since mark, which is a length of checks.
 func (s *collector) sound(mark int) bool { return len(s.checks[mark:].Unsound()) == 0 }

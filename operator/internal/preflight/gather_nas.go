@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/truenas"
 )
@@ -18,6 +20,12 @@ type Box struct {
 	Err error
 	// Patience is the time limit for all readings of the box. Default: 0, 15 s.
 	Patience time.Duration
+	// Owner is what this stack writes into its own datasets ([stacks.StorageOwner]).
+	Owner string
+	// IsSpared is whether the run touches nothing on the box. Findings about it are warnings then.
+	IsSpared bool
+	// Kinds are the types of what the state has on the box, which the run may have to remove.
+	Kinds []tokens.Type
 }
 
 // boxPatience is the time limit for all readings of a box, a part of that of the preflight.
@@ -41,6 +49,10 @@ type NAS struct {
 	ISCSIBase Reading[string]
 	// Known are the datasets in the state, with their pools.
 	Known []string
+	// Owner, IsSpared and Kinds are those of the [Box].
+	Owner    string
+	IsSpared bool
+	Kinds    []tokens.Type
 }
 
 // nas starts reading the facts about the box; nothing is read without one. The readings of the hosts do not wait for it: a box may accept a
@@ -65,7 +77,9 @@ func (g *gatherer) nas(ctx context.Context) (join func()) {
 
 // lookAtBox reads the facts on one connection: the box counts logins.
 func lookAtBox(ctx context.Context, box Box, inv *inventory.Inventory) NAS {
-	found := NAS{Endpoint: box.Connection.Endpoint, User: box.Connection.Username, Err: box.Err}
+	found := NAS{
+		Endpoint: box.Connection.Endpoint, User: box.Connection.Username, Err: box.Err, Owner: box.Owner, IsSpared: box.IsSpared, Kinds: box.Kinds,
+	}
 	if box.Err != nil {
 		return found
 	}

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 	"github.com/em-infra/em-infra/internal/lab/fault"
@@ -34,7 +36,7 @@ func soundNAS(t *testing.T) (*inventory.Inventory, preflight.Snapshot) {
 	t.Helper()
 	_, found := sound(t)
 	found.NAS = &preflight.NAS{
-		Endpoint: "https://nas.example", User: "em-infra",
+		Endpoint: "https://nas.example", User: "em-infra", Owner: "home/home",
 		Version: preflight.Reading[string]{Value: "25.10.6"},
 		Roles: preflight.Reading[[]string]{Value: []string{
 			"POOL_READ", "DATASET_READ", "DATASET_WRITE", "SHARING_NFS_WRITE", "SERVICE_READ", "SERVICE_WRITE", "ACCOUNT_WRITE", "PRIVILEGE_WRITE", "API_KEY_WRITE",
@@ -213,6 +215,69 @@ func TestFindingsAboutABox(t *testing.T) {
 	}
 }
 
+// TestARunThatSparesTheBoxIsNotRefused: what fails there is a warning, whatever it is.
+func TestARunThatSparesTheBoxIsNotRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		alter func(*preflight.NAS)
+		want  preflight.Report
+	}{
+		"away": {
+			func(n *preflight.NAS) { n.Version.Err = errors.New("TrueNAS does not answer: switch it on") },
+			preflight.Report{{Name: "nas", Result: preflight.Warn, Sentence: "TrueNAS does not answer", Remedy: "switch it on"}},
+		},
+		"without a key": {
+			func(n *preflight.NAS) { n.Err = errors.New("the key is missing: add it") },
+			preflight.Report{{Name: "nas", Result: preflight.Warn, Sentence: "the key is missing", Remedy: "add it"}},
+		},
+		"a pool that is away": {
+			func(n *preflight.NAS) { n.Pools.Value[1].Status = "UNAVAIL" },
+			preflight.Report{{Name: "nas-pool", Result: preflight.Warn, Sentence: "pool tank of TrueNAS is unavail", Remedy: "see Storage in TrueNAS, and bring its disks back"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inv, found := soundNAS(t)
+			test.alter(found.NAS)
+			found.NAS.IsSpared = true
+			require.Equal(t, test.want, checksOfNAS(preflight.Evaluate(inv, found).Unsound()))
+		})
+	}
+	inv, found := soundNAS(t)
+	found.NAS.IsSpared, found.Version.Err = true, errors.New("Proxmox VE does not answer: switch it on")
+	require.Equal(t, 1, preflight.Evaluate(inv, found).Count(preflight.Fail), "the host is needed all the same")
+}
+
+// TestRolesForWhatIsRemoved: what the state has on the box is deleted with the roles that the inventory needs no more.
+func TestRolesForWhatIsRemoved(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[tokens.Type]string{
+		token.Account: "ACCOUNT_WRITE, PRIVILEGE_WRITE, API_KEY_WRITE", token.NFSShare: "SHARING_NFS_WRITE", token.Service: "SERVICE_READ, SERVICE_WRITE",
+		token.ISCSIPortal: "SHARING_ISCSI_WRITE", token.ISCSIInitiatorGroup: "SHARING_ISCSI_WRITE",
+	} {
+		_, found := soundNAS(t)
+		found.NAS.Roles.Value, found.NAS.Kinds = []string{"POOL_READ", "DATASET_WRITE"}, []tokens.Type{kind}
+		inv := inventoryOf(t, clusterYAML+"storage: {endpoint: https://nas.example, pool: tank, datasets: [{name: k8s}]}", nodesYAML)
+		require.Equal(t, "user em-infra of TrueNAS lacks the roles "+want, checksOfNAS(preflight.Evaluate(inv, found).Unsound())[0].Sentence)
+	}
+}
+
+// TestWithoutAPoolNothingIsSaidOfDatasets, and a root dataset that is missing is a finding of its own.
+func TestWithoutAPoolNothingIsSaidOfDatasets(t *testing.T) {
+	t.Parallel()
+	inv, found := soundNAS(t)
+	found.NAS.Pools.Value = found.NAS.Pools.Value[:1]
+	found.NAS.Datasets.Value = nil
+	report := checksOfNAS(preflight.Evaluate(inv, found))
+	require.Equal(t, "nas-pool", report[len(report)-1].Name)
+
+	_, found = soundNAS(t)
+	found.NAS.Datasets.Value = found.NAS.Datasets.Value[1:]
+	require.Equal(t, preflight.Report{{
+		Name: "nas-dataset", Result: preflight.Fail, Sentence: "TrueNAS does not list tank, the root dataset of the pool", Remedy: "see Datasets in TrueNAS, then run it again",
+	}}, checksOfNAS(preflight.Evaluate(inv, found).Unsound()))
+}
+
 // TestTheRolesAreThoseOfTheInventory: what is not used needs none.
 func TestTheRolesAreThoseOfTheInventory(t *testing.T) {
 	t.Parallel()
@@ -235,7 +300,7 @@ func boxed(t *testing.T) (preflight.Subject, *truenastest.Box) {
 	subject, _ := emulate(t, emulatedConfig(schema.Release91))
 	box := truenastest.Serve(t)
 	subject.Inventory = inventoryOf(t, clusterYAML+storageYAML, nodesYAML)
-	subject.Box, subject.Owner.Stack = &preflight.Box{Connection: box.Connection}, "home"
+	subject.Box, subject.Owner.Stack = &preflight.Box{Connection: box.Connection, Owner: "home/home"}, "home"
 	return subject, box
 }
 

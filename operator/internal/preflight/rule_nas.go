@@ -7,15 +7,29 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
-// checkNAS checks whether the TrueNAS box can take what the cluster has on it.
+// checkNAS checks whether the TrueNAS box can take what the cluster has on it. A run that touches nothing there is not refused.
 func checkNAS(s *collector, inv *inventory.Inventory, found Snapshot) {
 	nas, storage := found.NAS, inv.Cluster.Storage
+	if nas == nil || storage == nil {
+		return
+	}
+	mark := len(s.checks)
+	judgeNAS(s, inv.Cluster, *nas)
+	if nas.IsSpared {
+		s.soften(mark)
+	}
+}
+
+func judgeNAS(s *collector, cluster inventory.Cluster, nas NAS) {
+	storage := *cluster.Storage
 	switch {
-	case nas == nil || storage == nil:
 	case nas.Err != nil:
 		for _, err := range eachOf(nas.Err) {
 			s.refused("nas", err)
@@ -23,11 +37,11 @@ func checkNAS(s *collector, inv *inventory.Inventory, found Snapshot) {
 	case nas.Version.Err != nil:
 		s.boxRefused("nas", nas.Version.Err)
 	default:
-		checkRelease(s, *nas)
-		checkRoles(s, inv.Cluster, *nas)
-		checkPool(s, *storage, *nas)
-		checkDatasets(s, *storage, *nas, found.Owner.Stack+"/"+inv.Cluster.Name)
-		checkCSI(s, inv.Cluster.Addons.TrueNAS, *nas)
+		checkRelease(s, nas)
+		checkRoles(s, cluster, nas)
+		checkPool(s, storage, nas)
+		checkDatasets(s, storage, nas)
+		checkCSI(s, cluster.Addons.TrueNAS, nas)
 	}
 }
 
@@ -87,26 +101,28 @@ func checkRelease(s *collector, nas NAS) {
 	}
 }
 
-// neededRoles returns the roles that a run of the inventory calls methods with (docs/storage.md).
-func neededRoles(c inventory.Cluster) []string {
+// neededRoles returns the roles that a run calls methods with (docs/storage.md): for what the inventory describes, and for what the state has
+// already, which the run reads and may remove.
+func neededRoles(c inventory.Cluster, kinds []tokens.Type) []string {
+	has := func(kind tokens.Type) bool { return slices.Contains(kinds, kind) }
 	storage := c.Storage
 	roles := []string{"POOL_READ", "DATASET_WRITE"}
 	exports := slices.ContainsFunc(storage.Datasets, func(d inventory.StorageDataset) bool { return d.NFS != nil })
 	if !storage.Protect {
 		roles = append(roles, "DATASET_DELETE")
 	}
-	if exports {
+	if exports || has(token.NFSShare) {
 		roles = append(roles, "SHARING_NFS_WRITE")
 	}
-	if storage.ISCSI != nil {
+	if storage.ISCSI != nil || has(token.ISCSIPortal) || has(token.ISCSIInitiatorGroup) {
 		roles = append(roles, "SHARING_ISCSI_WRITE")
 	}
 	truenas := c.Addons.TrueNAS
 	servesDriver := truenas != nil && truenas.CSI != nil && truenas.CSI.Serves(inventory.ProtocolNFS)
-	if exports || servesDriver || storage.ISCSI != nil {
+	if exports || servesDriver || storage.ISCSI != nil || has(token.Service) {
 		roles = append(roles, "SERVICE_READ", "SERVICE_WRITE")
 	}
-	if truenas != nil {
+	if truenas != nil || has(token.Account) {
 		roles = append(roles, "ACCOUNT_WRITE", "PRIVILEGE_WRITE", "API_KEY_WRITE")
 	}
 	return roles
@@ -117,7 +133,7 @@ func checkRoles(s *collector, c inventory.Cluster, nas NAS) {
 		s.boxRefused("nas-roles", nas.Roles.Err)
 		return
 	}
-	lacking := without(neededRoles(c), nas.Roles.Value)
+	lacking := without(neededRoles(c, nas.Kinds), nas.Roles.Value)
 	if len(lacking) > 0 && !slices.Contains(nas.Roles.Value, truenas.FullAdmin) {
 		s.fail("nas-roles", "add them in Credentials > Groups > Privileges of TrueNAS, to the privilege of its group",
 			"user %s of TrueNAS lacks the roles %s", nas.User, strings.Join(lacking, ", "))

@@ -8,8 +8,11 @@ import (
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
-// statusDegraded is the status of a pool that works without some of its disks; with any other but ONLINE it does not (zpoolconcepts(7)).
-const statusDegraded = "DEGRADED"
+// The status of a pool that works: with all of its disks, or without some. With any other it does not (zpoolconcepts(7)).
+const (
+	statusOnline   = "ONLINE"
+	statusDegraded = "DEGRADED"
+)
 
 // checkPool checks that the pool is there and works.
 func checkPool(s *collector, storage inventory.Storage, nas NAS) {
@@ -26,13 +29,20 @@ func checkPool(s *collector, storage inventory.Storage, nas NAS) {
 	switch pool := pools[at]; {
 	case pool.Status == statusDegraded:
 		s.warn("nas-pool", "replace the disk that has failed: see Storage in TrueNAS", "pool %s of TrueNAS is degraded", storage.Pool)
-	case pool.Status != "ONLINE":
+	case pool.Status != statusOnline:
 		s.fail("nas-pool", "see Storage in TrueNAS, and bring its disks back", "pool %s of TrueNAS is %s", storage.Pool, strings.ToLower(pool.Status))
 	case !pool.Healthy:
 		s.warn("nas-pool", "see Storage in TrueNAS", "pool %s of TrueNAS has errors", storage.Pool)
 	default:
 		checkQuotas(s, storage, nas)
 	}
+}
+
+// poolWorks reports whether a pool is there and has datasets, or could not be read.
+func (n NAS) poolWorks(name string) bool {
+	return n.Pools.Err != nil || slices.ContainsFunc(n.Pools.Value, func(p truenas.Pool) bool {
+		return p.Name == name && (p.Status == statusOnline || p.Status == statusDegraded)
+	})
 }
 
 func poolList(pools []truenas.Pool) string {
@@ -78,11 +88,17 @@ func isInQuota(storage inventory.Storage, at int) bool {
 	})
 }
 
-// checkDatasets reports which datasets a run would take over, and refuses those that it cannot use. owner is what this stack writes into
-// its own.
-func checkDatasets(s *collector, storage inventory.Storage, nas NAS, owner string) {
+// checkDatasets reports which datasets a run would take over, and refuses those that it cannot use. Without the pool there is none.
+func checkDatasets(s *collector, storage inventory.Storage, nas NAS) {
 	if nas.Datasets.Err != nil {
 		s.boxRefused("nas-dataset", nas.Datasets.Err)
+		return
+	}
+	if !nas.poolWorks(storage.Pool) {
+		return // reported by checkPool
+	}
+	if _, there := nas.dataset(storage.Pool); !there {
+		s.fail("nas-dataset", "see Datasets in TrueNAS, then run it again", "TrueNAS does not list %s, the root dataset of the pool", storage.Pool)
 		return
 	}
 	mark, ours := len(s.checks), 0
@@ -95,7 +111,7 @@ func checkDatasets(s *collector, storage inventory.Storage, nas NAS, owner strin
 			s.fail("nas-dataset", "give the dataset another name in cluster.yaml", "%s on TrueNAS is a volume, no filesystem", name)
 		case found.IsLocked:
 			s.fail("nas-dataset", "unlock it in Datasets of TrueNAS", "dataset %s on TrueNAS is locked", name)
-		case found.Owner == owner || slices.Contains(nas.Known, name):
+		case found.Owner == nas.Owner || slices.Contains(nas.Known, name):
 			ours++
 		case found.Owner != "":
 			s.warn("nas-dataset", "if that stack still has it, give the dataset another name in cluster.yaml", "dataset %s on TrueNAS belongs to %s: up would change it to what cluster.yaml says", name, found.Owner)

@@ -43,6 +43,9 @@ func (s Span) Works() bool { return s.Last != phase.Verify || !s.Only }
 // Verifies reports whether the run verifies the cluster at its end.
 func (s Span) Verifies() bool { return s.Last == phase.Verify }
 
+// ReachesNAS reports whether what a cluster has on its NAS is part of the span: it is provisioned for all nodes.
+func (s Span) ReachesNAS() bool { return s.Node == "" && s.Covers(phase.Provision) }
+
 // Covers reports whether a phase is part of the span. Resources without a phase are part of each span.
 func (s Span) Covers(of phase.Phase) bool {
 	if s.Only {
