@@ -22,6 +22,8 @@ type NAS struct {
 	Pools []string
 	// Addresses are those of its interfaces.
 	Addresses []string
+	// ISCSIBase is the beginning of the names of its iSCSI targets; empty for that of a new box.
+	ISCSIBase string
 }
 
 // nasPool is the size of the pool: 4 TiB.
@@ -34,6 +36,9 @@ func nasOf(inv *inventory.Inventory) *NAS {
 		return nil
 	}
 	nas := &NAS{User: storage.Username, Pools: []string{storage.Pool}}
+	if truenas := inv.Cluster.Addons.TrueNAS; truenas != nil && truenas.CSI != nil && truenas.CSI.Serves(inventory.ProtocolISCSI) {
+		nas.ISCSIBase = truenas.CSI.IQNBase // the real box has it, or the preflight says so
+	}
 	if storage.ISCSI != nil {
 		for _, address := range storage.ISCSI.Listen {
 			if !address.IsUnspecified() {
@@ -94,7 +99,7 @@ func (e *emulation) openNAS(o Options, d Description, log io.Writer) (err error)
 		pools = append(pools, truenas.Pool{Name: cmp.Or(name, "tank"), Size: nasPool})
 	}
 	e.nas, err = truenas.New(truenas.Config{
-		Pools: pools, Addresses: nas.Addresses, User: nas.User, Key: d.NASKey,
+		Pools: pools, Addresses: nas.Addresses, ISCSIBase: nas.ISCSIBase, User: nas.User, Key: d.NASKey,
 		Roles: truenas.OperatorRoles, Faults: e.faults, StateFile: filepath.Join(o.Dir, "nas.json"), Log: log,
 	})
 	return err

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"net/netip"
 	"slices"
@@ -51,8 +52,9 @@ func added[T any](to *[]T, dir string, load func(string) (T, error)) error {
 }
 
 var (
-	errNoHosts = errors.New("no stack names a host: name one in the inventory of a stack")
-	errTwoNAS  = errors.New("two stacks have different storage.username, but a lab has one NAS with one account: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
+	errNoHosts  = errors.New("no stack names a host: name one in the inventory of a stack")
+	errTwoBases = errors.New("two stacks have different addons.truenas.csi.iqnBase, but a lab has one NAS: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
+	errTwoNAS   = errors.New("two stacks have different storage.username, but a lab has one NAS with one account: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
 )
 
 // SiteOfStacks returns the one site that stacks share. Its hosts have what platforms and systems name, except for what a
@@ -134,7 +136,11 @@ func together(a, b *NAS) (*NAS, error) {
 	if a.User != b.User {
 		return nil, errTwoNAS
 	}
+	if a.ISCSIBase != "" && b.ISCSIBase != "" && a.ISCSIBase != b.ISCSIBase {
+		return nil, errTwoBases
+	}
 	return &NAS{
 		User: a.User, Pools: distinct(slices.Concat(a.Pools, b.Pools)), Addresses: distinct(slices.Concat(a.Addresses, b.Addresses)),
+		ISCSIBase: cmp.Or(a.ISCSIBase, b.ISCSIBase),
 	}, nil
 }

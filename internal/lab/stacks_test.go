@@ -155,6 +155,24 @@ func TestAStorageHasOneType(t *testing.T) {
 	}
 }
 
+// TestTheNASOfASiteNamesTargetsAsTheInventorySays, and as no two stacks say differently.
+func TestTheNASOfASiteNamesTargetsAsTheInventorySays(t *testing.T) {
+	t.Parallel()
+	with := func(cluster [2]string, protocol, base string) [2]string {
+		return [2]string{strings.Replace(cluster[0], "talos: {", "talos: {schematic: {extensions: [siderolabs/iscsi-tools]}, ", 1) +
+			"storage: {endpoint: \"https://nas.example\", pool: tank, datasets: [{name: k8s}], iscsi: {}}\n" +
+			"addons: {truenas: {host: nas.example, csi: {iqnBase: " + base + ", storageClasses: [{name: volumes, protocol: " + protocol + "}]}}}\n", cluster[1]}
+	}
+	const mine, other = "iqn.2024-01.com.example", "iqn.2000-01.io.truenas"
+	for _, second := range [][2]string{with(prod(), "iscsi", mine), with(prod(), "nfs", other)} {
+		site, err := lab.SiteOfStacks(projectOf(t, "", "", with(dev(), "iscsi", mine), second))
+		require.NoError(t, err)
+		require.Equal(t, mine, site.NAS.ISCSIBase)
+	}
+	_, err := lab.SiteOfStacks(projectOf(t, "", "", with(dev(), "iscsi", mine), with(prod(), "iscsi", other)))
+	require.EqualError(t, err, "two stacks have different addons.truenas.csi.iqnBase, but a lab has one NAS: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
+}
+
 // TestASiteHasOneNAS with the pools of all stacks; it has one account.
 func TestASiteHasOneNAS(t *testing.T) {
 	t.Parallel()

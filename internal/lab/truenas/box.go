@@ -31,6 +31,8 @@ type Config struct {
 	Pools []Pool
 	// Addresses of its interfaces, which a portal can listen on. Required.
 	Addresses []string
+	// ISCSIBase is the beginning of the names of its iSCSI targets. Default: empty, what its state has, or iqn.2005-10.org.freenas.ctl.
+	ISCSIBase string
 	// User is the account that can log in from the beginning, with Key as its API key and Roles as its privilege. Required.
 	User, Key string
 	// Roles of that user, e.g. FULL_ADMIN. Required.
@@ -100,10 +102,12 @@ func New(config Config) (*Box, error) {
 	err := b.load()
 	if errors.Is(err, fs.ErrNotExist) {
 		b.install()
+		b.nameTargets()
 		return b, b.save()
 	}
 	if err == nil {
 		b.addPools()
+		b.nameTargets()
 	}
 	return b, err
 }
@@ -167,6 +171,13 @@ func (b *Box) addPools() {
 			b.state.Pools = append(b.state.Pools, pool)
 			b.addRoot(pool)
 		}
+	}
+}
+
+// nameTargets sets the beginning of the names of targets that the configuration has.
+func (b *Box) nameTargets() {
+	if b.config.ISCSIBase != "" {
+		b.state.Global["basename"] = b.config.ISCSIBase
 	}
 }
 

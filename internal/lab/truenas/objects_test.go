@@ -1,6 +1,7 @@
 package truenas_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -151,4 +152,18 @@ func TestAStateOutlivesItsProcess(t *testing.T) {
 	found := l.must("pool.dataset.get_instance", "tank/k8s")
 	require.Equal(t, "5368709120", property(t, found, "quota")["rawvalue"])
 	require.Greater(t, property(t, found, "used")["parsed"], float64(1<<30))
+}
+
+// TestTargetsAreNamedAsTheConfigurationSays, also on a box that was made with another name.
+func TestTargetsAreNamedAsTheConfigurationSays(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "nas.json")
+	for _, step := range []struct{ base, want string }{
+		{"", "iqn.2005-10.org.freenas.ctl"}, {"iqn.2024-01.com.example", "iqn.2024-01.com.example"}, {"", "iqn.2024-01.com.example"},
+	} {
+		r := serve(t, func(c *truenas.Config) { c.StateFile, c.ISCSIBase = file, step.base })
+		settings := r.login(t).must("iscsi.global.config").(map[string]any)
+		require.Equal(t, step.want, settings["basename"])
+		require.NoError(t, r.box.Close())
+	}
 }
