@@ -83,7 +83,7 @@ var pods = []row{
 		name: "read-only-root", speaker: "containerd", source: "democratic-csi/democratic-csi#461",
 		pattern: saying(`mkdir (?P<path>/[\w/.-]+): read-only file system`),
 		meaning: "the pod mounts {path} of the node, and there Talos is read-only",
-		do:      "give the chart a path below /var; for iSCSI /etc/iscsi comes with the extension siderolabs/iscsi-tools",
+		do:      "give the chart a path below /var; for iSCSI that is /var/iscsi in the place of /etc/iscsi, see docs/storage.md",
 		safe:    notTouched,
 	},
 	{
