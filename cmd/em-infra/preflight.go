@@ -22,7 +22,7 @@ func newPreflightCommand() *cobra.Command {
 		Use:   "preflight --stack STACK",
 		Short: "Check whether the host can run what the inventory describes",
 		Long: `Ask Proxmox VE and the Image Factory whether a run could succeed: privileges, storages, bridges, VMIDs, addresses,
-memory, PCI devices. Nothing is changed there. For each GPU that no node uses, the line for nodes.yaml is shown. If the state
+memory, PCI devices. With storage in the inventory, TrueNAS is asked too: key, roles, pool, datasets. Nothing is changed there. For each GPU that no node uses, the line for nodes.yaml is shown. If the state
 is in a bucket, a small object is stored, read, copied, listed and deleted there. up runs the same checks first.
 
 Exit codes: 0 no failures (there may be warnings), 3 failures.`,
