@@ -22,8 +22,9 @@ func newPreflightCommand() *cobra.Command {
 		Use:   "preflight --stack STACK",
 		Short: "Check whether the host can run what the inventory describes",
 		Long: `Ask Proxmox VE and the Image Factory whether a run could succeed: privileges, storages, bridges, VMIDs, addresses,
-memory, PCI devices. With storage in the inventory, TrueNAS is asked too: key, roles, pool, datasets. Nothing is changed there. For each GPU that no node uses, the line for nodes.yaml is shown. If the state
-is in a bucket, a small object is stored, read, copied, listed and deleted there. up runs the same checks first.
+memory, PCI devices. With storage in the inventory, TrueNAS is asked too: key, roles, pool, datasets. Nothing is changed there.
+For each GPU that no node uses, the line for nodes.yaml is shown. If the state is in a bucket, a small object is stored, read,
+copied, listed and deleted there. up runs the same checks first.
 
 Exit codes: 0 no failures (there may be warnings), 3 failures.`,
 		Example: "  em-infra preflight --stack k3s-dev\n  em-infra preflight --stack k3s-dev --lab\n  em-infra preflight --stack k3s-dev --output json",
