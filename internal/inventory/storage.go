@@ -66,7 +66,7 @@ type StorageISCSI struct {
 	Listen []netip.Addr `yaml:"listen" default:"[0.0.0.0]" min:"1" max:"20"`
 	// Initiators are the IQNs that may log in; they become parameters of the iscsi classes of addons.truenas.csi, whose driver makes a
 	// group of its own for each volume. Default: none, everyone who reaches the box. A change is made in place, but Kubernetes refuses
-	// that of a class: delete it with kubectl before.
+	// that of a class: delete the class first.
 	Initiators []string `yaml:"initiators" max:"100"`
 }
 

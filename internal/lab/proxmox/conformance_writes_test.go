@@ -65,6 +65,7 @@ var writes = []write{
 	{"PUT", "/nodes/{node}/lxc/{vmid}/config", "/nodes/vmhost/lxc/203/config", "cores=2"},
 	{"PUT", "/nodes/{node}/lxc/{vmid}/resize", "/nodes/vmhost/lxc/203/resize", "disk=rootfs size=8G"},
 	{"POST", "/nodes/{node}/lxc/{vmid}/snapshot", "/nodes/vmhost/lxc/203/snapshot", "snapname=later"},
+	{"PUT", "/nodes/{node}/lxc/{vmid}/snapshot/{snapname}/config", "/nodes/vmhost/lxc/203/snapshot/later/config", "description=x"},
 	{"POST", "/nodes/{node}/lxc/{vmid}/snapshot/{snapname}/rollback", "/nodes/vmhost/lxc/203/snapshot/later/rollback", ""},
 	{"DELETE", "/nodes/{node}/lxc/{vmid}/snapshot/{snapname}", "/nodes/vmhost/lxc/203/snapshot/later", ""},
 	{"POST", "/nodes/{node}/lxc/{vmid}/status/start", "/nodes/vmhost/lxc/203/status/start", ""},
