@@ -48,7 +48,7 @@ func compareWith(inv inventory.Claimant, beside inventory.Beside) error {
 }
 
 // besideOf returns the stacks beside one, without those whose endpoints are others than this. A stack whose inventory is not valid is left out:
-// a command for it reports the error. So is one that has no guests.
+// a command for it reports the error.
 func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, error) {
 	others, err := w.Beside()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/drift"
@@ -22,7 +23,10 @@ import (
 // hostsLayer is a stack of the kind Hosts.
 type hostsLayer struct{ *hosts.Inventory }
 
-var _ layer = hostsLayer{}
+var (
+	_ layer              = hostsLayer{}
+	_ inventory.Claimant = hostsLayer{}
+)
 
 // examine implements [layer].
 func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Report, error) {

@@ -31,6 +31,25 @@ func TestAStackOfHostsBesideACluster(t *testing.T) {
 	}
 }
 
+// TestTwoStacksOfHostsAreCompared: what both describe is refused by validate, and an address of a host is none for a node.
+func TestTwoStacksOfHostsAreCompared(t *testing.T) {
+	root := project(t)
+	const text = "apiVersion: em-infra/v1alpha1\nkind: Hosts\nname: site\nhosts: [{name: vmhost, network: {bridges: [{name: BRIDGE, address: ADDRESS/24}]}}]\n"
+	write := func(stack, bridge, address string) {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, "stacks", stack), 0o700))
+		writeFile(t, filepath.Join(root, "stacks", stack, "hosts.yaml"), strings.NewReplacer("BRIDGE", bridge, "ADDRESS", address).Replace(text))
+		writeFile(t, filepath.Join(root, "Pulumi."+stack+".yaml"), "config:\n  em-infra:proxmoxEndpoint: https://vmhost:8006\n")
+	}
+	write("one", "vmbr1", "10.0.0.1")
+	write("two", "vmbr1", "10.0.0.2")
+	refused := em(t.Context(), "validate", "--stack", "two")
+	require.Equal(t, exitRefused, refused.code)
+	require.Equal(t, "stacks/two/hosts.yaml:4: hosts[0].network.bridges[0].name: is an interface of vmhost of stack one too (both stacks stand on the same host; got vmbr1): describe it in one of the two stacks\n1 problem in 1 file; nothing was touched\n", refused.out)
+	write("two", "vmbr2", "192.168.20.11")
+	writeFile(t, filepath.Join(root, "Pulumi.k3s-dev.yaml"), "config:\n  em-infra:proxmoxEndpoint: https://vmhost:8006\n")
+	require.Contains(t, em(t.Context(), "validate", "--stack", "k3s-dev").out, "is an address of the host vmhost of stack two too")
+}
+
 // TestAStackOfSystemsBesideACluster: its file is read by the commands for every kind, and validate compares it with the cluster, in both
 // directions.
 func TestAStackOfSystemsBesideACluster(t *testing.T) {

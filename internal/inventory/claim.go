@@ -2,7 +2,7 @@ package inventory
 
 import "github.com/em-infra/em-infra/internal/inventory/strictyaml"
 
-// Claimant is the inventory of a stack with guests on hosts.
+// Claimant is the inventory of a stack that has something on hosts to itself: guests, or what hosts are configured with.
 type Claimant interface {
 	// Hosts returns the nodes of Proxmox VE that it concerns.
 	Hosts() []string
