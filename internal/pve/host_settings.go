@@ -173,7 +173,7 @@ func (r HostSettingsRun) carryOut(ctx context.Context, plan settingsPlan) error 
 	if !plan.names.isNone() {
 		params := map[string]string{"data": plan.names.to, "digest": plan.digest}
 		if err := plan.client.Post(ctx, nodePath(node, "hosts"), params, nil); err != nil {
-			return r.refusal("its /etc/hosts", "somebody else may have changed it just now", err)
+			return r.refusal("its /etc/hosts", "another user may have changed the file at the same time", err)
 		}
 	}
 	return nil

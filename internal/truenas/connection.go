@@ -144,7 +144,7 @@ func (c Connection) unreachable(err error, response *http.Response) error {
 	case errors.As(err, &other):
 		return other
 	case errors.As(err, &unknown):
-		return fmt.Errorf("the certificate of TrueNAS at %s is signed by nobody that this machine trusts: give storage.fingerprint or storage.caFile", c.Endpoint)
+		return fmt.Errorf("the certificate of TrueNAS at %s is not signed by an authority that this machine trusts: give storage.fingerprint or storage.caFile", c.Endpoint)
 	case errors.As(err, &name):
 		return fmt.Errorf("the certificate of TrueNAS at %s is for another name (%w): use that name, or give storage.fingerprint", c.Endpoint, err)
 	default:

@@ -57,7 +57,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 	require.EqualError(t, open(func(c *truenas.Connection) { c.Fingerprint = strings.Repeat("00", 32) }),
 		"the certificate of TrueNAS has the fingerprint "+box.Connection.Fingerprint+", which is not the one of the inventory: compare it with the one on the box, and change it there if it was renewed")
 	require.EqualError(t, open(func(c *truenas.Connection) { c.Fingerprint = "" }),
-		"the certificate of TrueNAS at "+box.Connection.Endpoint+" is signed by nobody that this machine trusts: give storage.fingerprint or storage.caFile")
+		"the certificate of TrueNAS at "+box.Connection.Endpoint+" is not signed by an authority that this machine trusts: give storage.fingerprint or storage.caFile")
 }
 
 func TestLoginsThatFail(t *testing.T) {

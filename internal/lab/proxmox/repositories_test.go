@@ -234,7 +234,7 @@ func TestRefusedRepositories(t *testing.T) {
 			newer, http.MethodPut, "handle=ceph-reef-enterprise", "error: unknown variant `ceph-reef-enterprise`, expected one of `enterprise`, " +
 				"`no-subscription`, `test`, `ceph-squid-enterprise`, `ceph-squid-no-subscription`, `ceph-squid-test`",
 		},
-		"a repository of nobody": {
+		"an unknown repository": {
 			older, http.MethodPut, "handle=main", "error: unknown variant `main`, expected one of `enterprise`, `no-subscription`, `test`, " +
 				"`ceph-quincy-enterprise`, `ceph-quincy-no-subscription`, `ceph-quincy-test`, `ceph-reef-enterprise`, " +
 				"`ceph-reef-no-subscription`, `ceph-reef-test`, `ceph-squid-enterprise`, `ceph-squid-no-subscription`, `ceph-squid-test`",

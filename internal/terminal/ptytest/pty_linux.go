@@ -8,10 +8,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // Run runs a command in a session of its own, on a terminal of that many columns that never answers; 0 is a terminal without a
@@ -62,14 +63,11 @@ func Converse(t testing.TB, command *exec.Cmd, columns uint16, replies ...Reply)
 	return screen.String(), command.Wait()
 }
 
-// hidingLimit is far above the time between a question and the read of its hidden answer.
-const hidingLimit = time.Minute
-
 // typeOn types the reply on a terminal.
 func (r Reply) typeOn(t testing.TB, host *os.File) {
 	t.Helper()
-	for asked := time.Now(); r.Hidden && echoes(t, host); time.Sleep(time.Millisecond) {
-		require.Less(t, time.Since(asked), hidingLimit, "the answer to %q would be shown", r.Shown)
+	if r.Hidden {
+		polltest.Until(t, func() bool { return !echoes(t, host) }, "the terminal hides the answer to ", r.Shown)
 	}
 	_, err := host.WriteString(r.Typed + "\n")
 	require.NoError(t, err)

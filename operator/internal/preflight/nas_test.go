@@ -355,7 +355,7 @@ func TestABoxThatLetsNobodyIn(t *testing.T) {
 		},
 		"an unknown authority": {
 			func(_ *truenastest.Box, b *preflight.Box) { b.Connection.Fingerprint = "" },
-			"the certificate of TrueNAS at ENDPOINT is signed by nobody that this machine trusts", "give storage.fingerprint or storage.caFile",
+			"the certificate of TrueNAS at ENDPOINT is not signed by an authority that this machine trusts", "give storage.fingerprint or storage.caFile",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

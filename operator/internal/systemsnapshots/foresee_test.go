@@ -156,7 +156,7 @@ func TestSnapshotsThatAreNotWhole(t *testing.T) {
 	wanted, err := systemsnapshots.Foresee(t.Context(), h, "home", both(1), steps, assessment)
 	require.NoError(t, err)
 	require.Equal(t, []string{"", ""}, []string{wanted[0].Standing, wanted[1].Standing})
-	const way = " is not whole (prepare), and nobody can go back to it: if no task works on it, remove it with "
+	const way = " is incomplete (prepare) and cannot be restored: if no task works on it, remove it with "
 	require.Equal(t, []string{
 		"snapshot em-infra-20261126-100000 of tools" + way + "`qm delsnapshot 210 em-infra-20261126-100000 --force` on vmhost",
 		"snapshot em-infra-20261126-100000 of pihole" + way + "`pct delsnapshot 211 em-infra-20261126-100000 --force` on vmhost",

@@ -72,7 +72,7 @@ func Superfluous(stack string, keep int, taken []pve.Snapshot) []string {
 	return names[:max(len(names)-keep, 0)]
 }
 
-// broken returns a note about each snapshot of a guest that is not whole.
+// broken returns a note about each incomplete snapshot of a guest.
 func broken(system string, guest pve.Guest, taken []pve.Snapshot) []string {
 	var notes []string
 	for _, one := range taken {
@@ -83,7 +83,7 @@ func broken(system string, guest pve.Guest, taken []pve.Snapshot) []string {
 		if guest.Type == pve.TypeContainer {
 			command = fmt.Sprintf("`pct delsnapshot %d %s --force`", guest.VMID, one.Name)
 		}
-		notes = append(notes, fmt.Sprintf("snapshot %s of %s is not whole (%s), and nobody can go back to it: if no task works on it, remove it with %s on %s",
+		notes = append(notes, fmt.Sprintf("snapshot %s of %s is incomplete (%s) and cannot be restored: if no task works on it, remove it with %s on %s",
 			one.Name, system, one.Unfinished, command, guest.Node))
 	}
 	return notes

@@ -99,8 +99,8 @@ func origins(files []repositoryFile) []repositoryInfo {
 	return infos
 }
 
-// checkDigest refuses a change of files that somebody else has changed. A digest that is none is refused by its decoder (proxmox-rs,
-// proxmox-config-digest/src/lib.rs).
+// checkDigest refuses a change of files that another caller has changed since the digest was read. It also refuses a text that is not a valid
+// digest, with the error of its decoder (proxmox-rs, proxmox-config-digest/src/lib.rs).
 func checkDigest(files []repositoryFile, given string) error {
 	if given == "" {
 		return nil

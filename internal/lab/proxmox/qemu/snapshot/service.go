@@ -73,7 +73,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods returns the API methods about snapshots, and the one that says whether a VM can have any.
+// Methods returns the API methods for snapshots, and the one that reports whether a VM supports them.
 func (s *Service) Methods() []api.Method {
 	const (
 		one = settings.CreatePath + "/{vmid}"
