@@ -15,8 +15,9 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// everyKill asks for the whole table.
-var everyKill = flag.Bool("kills", false, "kill each victim at each point of each operation, not a spread of them")
+// killRounds is the number of rounds of kills. A round kills at each point of each operation, and each victim at a quarter of the points;
+// the next round has the next victim at each point. So as many rounds as there are victims are the whole table.
+var killRounds = flag.Int("kills", 0, "rounds of kills at each point of each operation: 4 rounds kill each victim at each point; 0 is a spread of eight kills")
 
 // operation is killed at its points, and run again.
 type operation struct {
@@ -90,13 +91,15 @@ var victims = []victim{
 // points that lie apart.
 func TestE2EAfterAnyKill(t *testing.T) {
 	t.Parallel()
-	if !*everyKill {
+	chosen := ofRounds(*killRounds)
+	if *killRounds == 0 {
 		extended(t)
+		chosen = spread
 	}
 	for o, op := range operations {
 		for v, victim := range victims {
 			for p, point := range op.points {
-				if !*everyKill && ((o+v)%2 != 0 || p != spread(o, v, len(op.points))) {
+				if !chosen(o, v, p, len(op.points)) {
 					continue
 				}
 				t.Run(op.name+"/"+victim.name+"/"+point.name, func(t *testing.T) {
@@ -108,9 +111,17 @@ func TestE2EAfterAnyKill(t *testing.T) {
 	}
 }
 
-// spread returns the point of the short table: the victims of an operation are a quarter of it apart.
-func spread(operation, victim, points int) int {
-	return (victim*points/len(victims) + operation) % points
+// spread reports whether a kill is one of the short table: the victims of an operation are a quarter of it apart.
+func spread(operation, victim, point, points int) bool {
+	return (operation+victim)%2 == 0 && point == (victim*points/len(victims)+operation)%points
+}
+
+// ofRounds reports whether a kill is one of the first rounds.
+func ofRounds(rounds int) func(operation, victim, point, points int) bool {
+	return func(operation, victim, point, _ int) bool {
+		first := (point + operation) % len(victims)
+		return (victim-first+len(victims))%len(victims) < rounds
+	}
 }
 
 func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
