@@ -29,6 +29,7 @@ func newLabCommand() *cobra.Command {
 		newLabEnvCommand(),
 		command.Fault(newLabPlace),
 		command.Unlock(newLabPlace()), command.Reset(newLabPlace()), command.StopVM(newLabPlace()), command.Destroy(newLabPlace()),
+		command.SetUp(newLabPlace()),
 		newLabServeCommand(),
 	)
 	return group

@@ -62,6 +62,11 @@ func (c *console) Reset(ctx context.Context, vmid int) error {
 	return refuse(c.host.Reset(ctx, vmid))
 }
 
+// SetUp implements [control.Lab].
+func (c *console) SetUp(host string, change proxmox.SetupChange) error {
+	return refuse(c.host.SetUp(host, change))
+}
+
 func refuse(err error) error {
 	if err == nil {
 		return nil

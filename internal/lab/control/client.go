@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
 // Client sends requests to the lab that runs in a folder.
@@ -59,6 +60,11 @@ func (c *Client) Unlock(ctx context.Context, vmid int) error {
 // Reset restarts a VM. The error wraps ErrRefused if it does not run.
 func (c *Client) Reset(ctx context.Context, vmid int) error {
 	return c.ask(ctx, http.MethodPost, resetsPath+strconv.Itoa(vmid), nil, nil)
+}
+
+// SetUp changes what a person sets up at a host. The error wraps ErrRefused if there is no such host or device.
+func (c *Client) SetUp(ctx context.Context, host string, change proxmox.SetupChange) error {
+	return c.ask(ctx, http.MethodPost, setupsPath+url.PathEscape(host), change, nil)
 }
 
 // refusal is the lab's own error text.

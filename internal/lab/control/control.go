@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
 // ErrRefused is wrapped by the error for an invalid request.
@@ -29,6 +30,8 @@ type Lab interface {
 	Unlock(ctx context.Context, vmid int) error
 	// Reset restarts a running VM, as `qm reset` does on the host.
 	Reset(ctx context.Context, vmid int) error
+	// SetUp changes what a person sets up at a host, such as its IOMMU.
+	SetUp(host string, change proxmox.SetupChange) error
 }
 
 const socketName = "control.sock"
@@ -38,6 +41,7 @@ const (
 	faultsPath = "/faults"
 	locksPath  = "/locks/"
 	resetsPath = "/resets/"
+	setupsPath = "/setups/"
 )
 
 // Listen opens the socket in a lab's folder. It replaces the socket of a killed lab. The caller holds the folder's lock.

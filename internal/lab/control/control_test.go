@@ -15,6 +15,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
 // lab records requests.
@@ -22,6 +23,7 @@ type lab struct {
 	set      *fault.Set
 	unlocked []int
 	reset    []int
+	setups   []proxmox.SetupChange
 }
 
 func (l *lab) Faults() []fault.State { return l.set.List() }
@@ -45,6 +47,14 @@ func (l *lab) Unlock(_ context.Context, vmid int) error {
 
 func (l *lab) Reset(_ context.Context, vmid int) error {
 	l.reset = append(l.reset, vmid)
+	return nil
+}
+
+func (l *lab) SetUp(host string, change proxmox.SetupChange) error {
+	if host != "vmhost" {
+		return fmt.Errorf("%w: there is no such host", control.ErrRefused)
+	}
+	l.setups = append(l.setups, change)
 	return nil
 }
 
@@ -96,6 +106,13 @@ func TestRequests(t *testing.T) {
 	require.NotErrorIs(t, err, control.ErrRefused)
 	require.NoError(t, client.Reset(ctx, 101))
 	require.Equal(t, []int{101}, l.reset)
+
+	change := proxmox.SetupChange{IOMMU: new(false), Drivers: map[string]string{"0000:01:00.0": "nouveau"}}
+	require.NoError(t, client.SetUp(ctx, "vmhost", change))
+	require.Equal(t, []proxmox.SetupChange{change}, l.setups)
+	err = client.SetUp(ctx, "vmhots", change)
+	require.ErrorIs(t, err, control.ErrRefused)
+	require.EqualError(t, err, "there is no such host")
 }
 
 // TestDeepFolders checks a path that is longer than a socket's maximum.
@@ -135,6 +152,7 @@ func TestNonsense(t *testing.T) {
 		status                   int
 	}{
 		{"POST", "/faults", "{", `{"error":"the lab refuses: that is no fault: unexpected EOF"}`, 422},
+		{"POST", "/setups/vmhost", "{", `{"error":"the lab refuses: that is no setup: unexpected EOF"}`, 422},
 		{"DELETE", "/locks/x", "", `{"error":"the lab refuses: \"x\" is no VMID"}`, 422},
 		{"GET", "/elsewhere", "", "404 page not found", 404},
 		{"PUT", "/faults", "", "Method Not Allowed", 405},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
 // cleared is the response to a request to clear faults.
@@ -46,6 +47,16 @@ func Handler(lab Lab) http.Handler {
 	})
 	mux.HandleFunc("POST "+resetsPath+"{vmid}", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, ofVM(r, lab.Reset))
+	})
+	mux.HandleFunc("POST "+setupsPath+"{host}", func(w http.ResponseWriter, r *http.Request) {
+		var change proxmox.SetupChange
+		err := json.NewDecoder(r.Body).Decode(&change)
+		if err != nil {
+			err = fmt.Errorf("%w: that is no setup: %w", ErrRefused, err)
+		} else {
+			err = lab.SetUp(r.PathValue("host"), change)
+		}
+		answer(w, nil, err)
 	})
 	return mux
 }

@@ -31,6 +31,10 @@ type (
 	// PCIDevice is a device that can be passed through.
 	PCIDevice = hardware.PCIDevice
 
+	// Setup is how a host was set up by a person; SetupChange changes it.
+	Setup       = hardware.Setup
+	SetupChange = hardware.SetupChange
+
 	// Token is an API token with its role.
 	Token = accesscontrol.Token
 	// Account is a user who can log in.

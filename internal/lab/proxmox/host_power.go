@@ -3,6 +3,10 @@ package proxmox
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
@@ -89,6 +93,31 @@ func (s *Server) Grow(hosts []Host) error {
 	}
 
 	s.equip(all, known)
+	s.env.Changed()
+
+	return nil
+}
+
+// SetUp changes what a person sets up at a host, as of now: the lab does not wait for a reboot. Errors wrap [hardware.ErrInvalid].
+func (s *Server) SetUp(name string, change SetupChange) error {
+	s.growing.Lock()
+	defer s.growing.Unlock()
+
+	hosts := slices.Clone(s.env.Nodes.Hosts())
+
+	at := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == name })
+	if at < 0 {
+		return fmt.Errorf("%w: there is no %q, only %s", hardware.ErrInvalid, name, strings.Join(s.env.Nodes.Names(), ", "))
+	}
+
+	for _, address := range slices.Sorted(maps.Keys(change.Drivers)) {
+		if _, err := hosts[at].Device(address); err != nil {
+			return fmt.Errorf("%w: %s: %w", hardware.ErrInvalid, name, err)
+		}
+	}
+
+	hosts[at].Setup = hosts[at].Setup.Changed(change)
+	s.env.Nodes.Replace(hosts)
 	s.env.Changed()
 
 	return nil

@@ -21,6 +21,7 @@ type Host struct {
 	Storages  []Storage
 	Bridges   []Bridge
 	PCI       []PCIDevice
+	Setup     Setup
 }
 
 // Storage is a storage of one host. A shared storage is listed at every host that has it, with the same values.

@@ -145,7 +145,7 @@ func (s *Service) valid(m *mapping, entry schema.Properties, node string) error 
 	for i, path := range strings.Split(entry["path"], ";") {
 		device, err := host.Device(path)
 		if err == nil {
-			err = m.agrees(device, entry, i == 0)
+			err = m.agrees(device, host.GroupOf(device), entry, i == 0)
 		}
 
 		if err != nil {
@@ -156,10 +156,15 @@ func (s *Service) valid(m *mapping, entry schema.Properties, node string) error 
 	return nil
 }
 
-func (m *mapping) agrees(d hardware.PCIDevice, entry schema.Properties, first bool) error {
+func (m *mapping) agrees(d hardware.PCIDevice, group int, entry schema.Properties, first bool) error {
 	subsystem := ""
 	if d.SubsystemVendor != "" && d.SubsystemDevice != "" {
 		subsystem = hardware.BareHex(d.SubsystemVendor) + ":" + hardware.BareHex(d.SubsystemDevice)
+	}
+
+	inGroup := ""
+	if group >= 0 {
+		inGroup = strconv.Itoa(group)
 	}
 
 	mdev := "0"
@@ -169,7 +174,7 @@ func (m *mapping) agrees(d hardware.PCIDevice, entry schema.Properties, first bo
 
 	properties := []struct{ name, expected, configured string }{
 		{"id", hardware.BareHex(d.Vendor) + ":" + hardware.BareHex(d.Device), hardware.BareHex(entry["id"])},
-		{"iommugroup", strconv.Itoa(d.IOMMUGroup), entry["iommugroup"]},
+		{"iommugroup", inGroup, entry["iommugroup"]},
 		{"mdev", mdev, strconv.Itoa(m.Mdev)},
 		{"subsystem-id", subsystem, hardware.BareHex(entry["subsystem-id"])},
 	}

@@ -241,6 +241,10 @@ func (s *Service) revertNetwork(c *api.Call) (any, error) {
 
 // reloadNetwork handles PUT /nodes/{node}/network. It activates the staged interfaces.
 func (s *Service) reloadNetwork(c *api.Call) (any, error) {
+	if host, _ := s.env.Nodes.Host(c.Node); host.Setup.NoIfupdown2 {
+		return nil, errors.New("you need ifupdown2 to reload network configuration")
+	}
+
 	return s.env.Tasks.Fork(c.Node, "srvreload", "networking", c.Identity, 0, func(w *task.Worker) error {
 		release, err := s.env.Locks.Exclusive(w.Ctx, c.Node+"/run/network/.lock", s.env.Pace.Timeout(pace.ConfigLockTimeout))
 		if err != nil {

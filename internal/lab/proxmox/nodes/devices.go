@@ -46,7 +46,7 @@ func (s *Service) listPCI(c *api.Call) (any, error) {
 		entry := pciEntry{
 			ID: d.Address, Class: d.Class, Vendor: d.Vendor, Device: d.Device, VendorName: d.VendorName,
 			DeviceName: d.DeviceName, SubsystemVendor: d.SubsystemVendor, SubsystemDevice: d.SubsystemDevice,
-			IOMMUGroup: d.IOMMUGroup,
+			IOMMUGroup: host.GroupOf(d),
 		}
 		if d.MediatedDevices {
 			entry.Mdev = 1

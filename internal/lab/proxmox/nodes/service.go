@@ -184,7 +184,7 @@ func (s *Service) listNodes(c *api.Call) (any, error) {
 // nodeIndex handles GET /nodes/{node}. It returns the paths below.
 func (s *Service) nodeIndex(*api.Call) (any, error) {
 	return api.Folders("name", "qemu", "storage", "network", "tasks", "hardware", "status", "time", "version",
-		"query-url-metadata", "dns", "hosts", "apt"), nil
+		"query-url-metadata", "dns", "hosts", "apt", "report"), nil
 }
 
 // Methods returns the API methods of the service.
@@ -204,6 +204,8 @@ func (s *Service) Methods() []api.Method {
 		api.Get("/nodes/{node}/apt/repositories", s.listRepositories),
 		api.Put("/nodes/{node}/apt/repositories", s.addRepository),
 		api.Post("/nodes/{node}/apt/repositories", s.changeRepository),
+		api.Get("/nodes/{node}/apt/versions", s.listPackages),
+		api.Get("/nodes/{node}/report", s.getReport),
 		api.Get("/nodes/{node}/hardware/pci", s.listPCI),
 		api.Get("/nodes/{node}/hardware/usb", s.listUSB),
 	}

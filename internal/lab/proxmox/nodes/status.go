@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
@@ -65,18 +66,14 @@ type kernel struct {
 
 type bootInfo struct {
 	Mode       string `json:"mode"`
-	SecureBoot int    `json:"secureboot"`
+	SecureBoot *int   `json:"secureboot,omitempty"`
 }
 
 // getNodeStatus handles GET /nodes/{node}/status.
 func (s *Service) getNodeStatus(c *api.Call) (any, error) {
 	host, _ := s.env.Nodes.Host(c.Node)
 	total, used := s.memory(host)
-	running := kernel{System: "Linux", Release: "6.8.12-9-pve", Version: "#1 SMP PREEMPT_DYNAMIC", Machine: "x86_64"}
-
-	if s.env.Release != schema.Release84 {
-		running.Release = "6.17.2-1-pve"
-	}
+	running := kernel{System: "Linux", Release: s.kernelOf(host), Version: "#1 SMP PREEMPT_DYNAMIC", Machine: "x86_64"}
 
 	v := s.version()
 
@@ -94,6 +91,32 @@ func (s *Service) getNodeStatus(c *api.Call) (any, error) {
 			usage:     usage{Total: rootDiskBytes, Used: rootDiskUsed, Free: rootDiskBytes - rootDiskUsed},
 			Available: rootDiskBytes - rootDiskUsed,
 		},
-		Kernel: running, Boot: bootInfo{Mode: "efi"},
+		Kernel: running, Boot: bootOf(host.Setup),
 	}, nil
+}
+
+// kernelOf returns the release of a host's kernel.
+func (s *Service) kernelOf(host hardware.Host) string {
+	switch {
+	case host.Setup.Kernel != "":
+		return host.Setup.Kernel
+	case s.env.Release == schema.Release84:
+		return "6.8.12-9-pve"
+	default:
+		return "6.17.2-1-pve"
+	}
+}
+
+// bootOf returns how a host was started (API2/Nodes.pm, get_boot_mode_info).
+func bootOf(setup hardware.Setup) bootInfo {
+	if setup.LegacyBIOS {
+		return bootInfo{Mode: "legacy-bios"}
+	}
+
+	secure := 0
+	if setup.SecureBoot {
+		secure = 1
+	}
+
+	return bootInfo{Mode: "efi", SecureBoot: &secure}
 }
