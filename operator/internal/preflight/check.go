@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -28,10 +29,18 @@ type Check struct {
 	Remedy string `json:"remedy,omitempty"`
 	// MadeBy are the flags that select the stack of hosts which makes what is missing; empty if none does.
 	MadeBy string `json:"madeBy,omitempty"`
+	// Commands are what to type on the host, in order, as root in a shell, where no API can do it. Lines with # say what no command does.
+	// None if nothing is to be typed.
+	Commands []string `json:"commands,omitempty"`
 }
 
 // Report contains all checks in a fixed order.
 type Report []Check
+
+// ByHand returns the checks whose findings a person ends on a host.
+func (r Report) ByHand() Report {
+	return slices.DeleteFunc(slices.Clone(r), func(check Check) bool { return len(check.Commands) == 0 })
+}
 
 // Count returns the number of checks with a result.
 func (r Report) Count(result Result) int {
@@ -94,7 +103,8 @@ func (s *collector) lacks(name string, what action, format string, args ...any) 
 
 // add adds a finding once, even if several parts of the inventory cause it.
 func (s *collector) add(check Check) {
-	if !slices.Contains(s.checks, check) {
+	isSame := func(other Check) bool { return reflect.DeepEqual(check, other) }
+	if !slices.ContainsFunc(s.checks, isSame) {
 		s.checks = append(s.checks, check)
 	}
 }

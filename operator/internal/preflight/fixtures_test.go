@@ -13,6 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/passthrough"
 	"github.com/em-infra/em-infra/internal/pve/role"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
@@ -84,6 +85,10 @@ func sound(t *testing.T) (*inventory.Inventory, preflight.Snapshot) {
 	t.Helper()
 	first, second := host(), host()
 	first.Devices.Value = card()
+	first.Passthrough.Value = passthrough.Facts{
+		Processor: passthrough.Intel, Kernel: "6.5.13-6-pve",
+		Report: passthrough.Report{CommandLine: []string{"BOOT_IMAGE=/boot/vmlinuz", "quiet"}, Drivers: map[string]passthrough.Drivers{"0000:01:00.0": {}}},
+	}
 	found := preflight.Snapshot{
 		Endpoint: "https://pve1:8006", Token: "ops@pve!k8s", Took: 12 * time.Millisecond,
 		Version: preflight.Reading[string]{Value: "9.1.1"},

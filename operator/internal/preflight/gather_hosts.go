@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
 
 // hosts starts reading the facts about each online host of the inventory.
@@ -13,6 +14,9 @@ func (g *gatherer) hosts(ctx context.Context) {
 		if g.isOnline(name) {
 			g.host(ctx, name)
 			g.reachesFactory(ctx, name)
+			if len(g.subject.Inventory.Nodes.OnHost(name).GPUWorkers()) > 0 {
+				g.passthrough(ctx, name)
+			}
 		}
 	}
 }
@@ -40,6 +44,12 @@ func (g *gatherer) host(ctx context.Context, name string) {
 		func(v Reading[[]pve.PCIDevice]) { keep(func(h *Host) { h.Devices = v }) })
 	read(g, func() ([]pve.Mapping, error) { return r.Mappings(ctx, name) },
 		func(v Reading[[]pve.Mapping]) { keep(func(h *Host) { h.Mappings = v }) })
+}
+
+// passthrough starts reading what a host tells about passthrough.
+func (g *gatherer) passthrough(ctx context.Context, name string) {
+	read(g, func() (passthrough.Facts, error) { return g.reader.Passthrough(ctx, name) },
+		func(v Reading[passthrough.Facts]) { g.keep(name)(func(h *Host) { h.Passthrough = v }) })
 }
 
 // reachesFactory starts asking a host whether it reaches the Image Factory.

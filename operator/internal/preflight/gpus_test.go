@@ -50,13 +50,6 @@ func TestGPUFindings(t *testing.T) {
 			"gpus: [{bdf: 0000:01:00.0, deviceId: 10de:2684, subsystemId: 1462:3881, iommuGroup: 15}]",
 		},
 		{
-			"IOMMU off", nodesYAML, func(s *preflight.Snapshot) {
-				devices(s, func(d []pve.PCIDevice) []pve.PCIDevice { d[0].IOMMUGroup = -1; return d })
-			},
-			preflight.Fail, "PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off",
-			"turn on VT-d or AMD-Vi in the firmware of pve1, with an Intel processor add intel_iommu=on to its kernel's command line, then reboot it",
-		},
-		{
 			"shared group", nodesYAML, func(s *preflight.Snapshot) {
 				devices(s, func(d []pve.PCIDevice) []pve.PCIDevice {
 					return append(d, pve.PCIDevice{Address: "0000:04:00.0", Class: "0x010802", VendorName: "Samsung", DeviceName: "NVMe", IOMMUGroup: 14})

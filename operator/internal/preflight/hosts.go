@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
@@ -46,7 +45,7 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 		return s.checks, nil
 	}
 	if s.hostsOnline(bounded, reader, subject.Inventory.Hosts(), "correct hosts in hosts.yaml, or join the host to the cluster") {
-		s.networks(bounded, subject)
+		s.networks(bounded, reader, subject)
 		s.storages(bounded, subject)
 		s.mappedDevices(bounded, reader, subject.Inventory)
 		s.access(bounded, subject)
@@ -60,7 +59,7 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 }
 
 // networks checks that the network of each host can be changed as the inventory wants it.
-func (s *collector) networks(ctx context.Context, subject HostsSubject) {
+func (s *collector) networks(ctx context.Context, reader pve.Reader, subject HostsSubject) {
 	for _, wanted := range subject.Networks {
 		plan, err := pve.NetworkRun{Connection: subject.Host, Wanted: wanted, Allowed: subject.Allowed, Say: func(string) {}}.Foresee(ctx)
 		switch {
@@ -68,9 +67,27 @@ func (s *collector) networks(ctx context.Context, subject HostsSubject) {
 			s.fail("network", "", "%v", err)
 		case plan.IsEmpty():
 			s.ok("network", "the network of %s has what the inventory wants", wanted.Node)
-		default:
+		case s.reloads(ctx, reader, wanted.Node):
 			s.ok("network", "the network of %s can be changed: %s", wanted.Node, plan)
 		}
+	}
+}
+
+// reloads reports whether a host can reload its network. Proxmox VE stages changes without ifupdown2 and then refuses to reload them
+// (pve-manager, PVE/API2/Network.pm). A host that was installed on Debian may lack the package.
+func (s *collector) reloads(ctx context.Context, reader pve.Reader, host string) bool {
+	switch has, err := reader.HasPackage(ctx, host, "ifupdown2"); {
+	case err != nil:
+		s.unread("network", "the packages of "+host, err)
+		return false
+	case !has:
+		s.add(Check{
+			Name: "network", Result: Fail, Sentence: fmt.Sprintf("%s has no ifupdown2, without which Proxmox VE does not reload a changed network", host),
+			Remedy: byHand(host), Commands: []string{"apt update", "apt install ifupdown2"},
+		})
+		return false
+	default:
+		return true
 	}
 }
 
@@ -113,34 +130,6 @@ func (s *collector) tokens(ctx context.Context, subject HostsSubject) {
 			s.ok("token", "the token %s is as the inventory wants it", run.Wanted.ID)
 		default:
 			s.ok("token", "%s", strings.Join(changes, "; "))
-		}
-	}
-}
-
-// mappedDevices checks that the devices of the mappings are on their hosts, with the facts that Proxmox VE compares when a machine starts.
-func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *hosts.Inventory) {
-	for _, mapping := range inv.File.Mappings {
-		mark := len(s.checks)
-		for _, wanted := range mapping.Devices {
-			devices, err := reader.PCIDevices(ctx, wanted.Host)
-			if err != nil {
-				s.unread("mapping", "the PCI devices of "+wanted.Host, err)
-				return
-			}
-			device, there := deviceAt(devices, string(wanted.BDF))
-			facts := differs(inventory.GPU{DeviceID: wanted.DeviceID, SubsystemID: wanted.SubsystemID, IOMMUGroup: &wanted.IOMMUGroup}, device)
-			switch {
-			case !there:
-				s.fail("mapping", fmt.Sprintf("look with `lspci -Dnn` on %s", wanted.Host), "PCI %s of the mapping %s is not on %s", wanted.BDF, mapping.Name, wanted.Host)
-			case device.IOMMUGroup < 0:
-				s.iommuOff("mapping", wanted.Host, device)
-			case len(facts) > 0:
-				s.fail("mapping", fmt.Sprintf("write deviceId: %s, subsystemId: %s, iommuGroup: %d", deviceID(device), subsystemID(device), device.IOMMUGroup),
-					"PCI %s on %s has %s", wanted.BDF, wanted.Host, strings.Join(facts, " and "))
-			}
-		}
-		if s.sound(mark) {
-			s.ok("mapping", "the hosts have the devices of the mapping %s", mapping.Name)
 		}
 	}
 }

@@ -54,7 +54,11 @@ func TestWhatHostsAreToHaveIsForeseen(t *testing.T) {
 		{Name: "mapping", Result: preflight.OK, Sentence: "the hosts have the devices of the mapping gpu"},
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 has iommuGroup 12, not 13", Remedy: "write deviceId: 10de:2204, subsystemId: 1458:403b, iommuGroup: 12"},
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:02:00.0 of the mapping place is not on pve1", Remedy: "look with `lspci -Dnn` on pve1"},
-		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:03:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: "turn on VT-d or AMD-Vi in the firmware of pve1, with an Intel processor add intel_iommu=on to its kernel's command line, then reboot it"},
+		{Name: "mapping", Result: preflight.OK, Sentence: "the hosts have the devices of the mapping iommu"},
+		{
+			Name: "mapping", Result: preflight.Warn, Sentence: "PCI 0000:03:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: onPVE1,
+			Commands: []string{"# in the setup of the firmware: turn on AMD-Vi, often named IOMMU, unless it is on", "reboot"},
+		},
 	}, report)
 	for verb := range calls.verbs(t) {
 		require.Equal(t, http.MethodGet, verb)

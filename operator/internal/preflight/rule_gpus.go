@@ -27,6 +27,9 @@ func checkGPUs(s *collector, inv *inventory.Inventory, found Snapshot) {
 			}
 		}
 		g.mappingsSuffice(workers)
+		if len(workers) > 0 {
+			s.passthrough("gpu", name, Fail, host.Passthrough, host.Devices.Value, g.taken(workers))
+		}
 		g.offer(workers)
 	}
 }
@@ -54,14 +57,16 @@ func (g gpuHost) check(worker inventory.Node, gpu inventory.GPU) {
 		return
 	}
 	device, there := deviceAt(g.Devices.Value, string(gpu.BDF))
+	hasGroup := device.IOMMUGroup >= 0
+	if !hasGroup {
+		gpu.IOMMUGroup = nil // the finding is about the host, see passthrough
+	}
 	switch facts := differs(gpu, device); {
 	case !there:
 		g.fail("gpu", g.choices(), "PCI %s of %s is not on %s", gpu.BDF, worker.Name, g.name)
-	case device.IOMMUGroup < 0:
-		g.iommuOff(device)
 	case len(facts) > 0:
 		g.fail("gpu", gpuLine(device), "PCI %s on %s has %s", gpu.BDF, g.name, strings.Join(facts, " and "))
-	default:
+	case hasGroup:
 		g.judge(worker, device)
 	}
 }
@@ -78,14 +83,6 @@ func (g gpuHost) choices() string {
 	return strings.Join(lines, "  or  ")
 }
 
-func (g gpuHost) iommuOff(device pve.PCIDevice) { g.collector.iommuOff("gpu", g.name, device) }
-
-// iommuOff is the failed check of a device that is in no IOMMU group.
-func (s *collector) iommuOff(check, host string, device pve.PCIDevice) {
-	s.fail(check, fmt.Sprintf("turn on VT-d or AMD-Vi in the firmware of %s, with an Intel processor add intel_iommu=on to its kernel's command line, then reboot it", host),
-		"PCI %s on %s is in no IOMMU group: the IOMMU is off", device.Address, host)
-}
-
 func (g gpuHost) checkMapping(worker inventory.Node, name string) {
 	at := slices.IndexFunc(g.Mappings.Value, func(mapping pve.Mapping) bool { return mapping.ID == name })
 	if at < 0 {
@@ -98,6 +95,9 @@ func (g gpuHost) checkMapping(worker inventory.Node, name string) {
 		g.fail("gpu", "add a device of that host to it under Datacenter, Resource Mappings", "mapping %s has no device on %s", name, g.name)
 		return
 	}
+	if g.hasNoIOMMU(addresses) {
+		return // the finding is about the host, see passthrough; no mapping fits it now
+	}
 	for _, finding := range mapping.Checks {
 		if finding.Severity == "error" {
 			g.fail("gpu", "correct it under Datacenter, Resource Mappings", "mapping %s does not fit %s: %s", name, g.name, strings.TrimSpace(finding.Message))
@@ -105,12 +105,18 @@ func (g gpuHost) checkMapping(worker inventory.Node, name string) {
 		}
 	}
 	for _, address := range addresses {
-		if device, there := deviceAt(g.Devices.Value, address); there && device.IOMMUGroup < 0 {
-			g.iommuOff(device)
-		} else if there {
+		if device, there := deviceAt(g.Devices.Value, address); there {
 			g.judge(worker, device)
 		}
 	}
+}
+
+// hasNoIOMMU reports whether one of the devices is in no IOMMU group.
+func (g gpuHost) hasNoIOMMU(addresses []string) bool {
+	return slices.ContainsFunc(addresses, func(address string) bool {
+		device, there := deviceAt(g.Devices.Value, address)
+		return there && device.IOMMUGroup < 0
+	})
 }
 
 // judge checks whether a device is free for a worker, and whether the worker's driver supports it.
@@ -171,19 +177,28 @@ func (g gpuHost) holders(device pve.PCIDevice) []pve.Guest {
 	})
 }
 
-// offer reports the GPUs that no node uses, each with its line for nodes.yaml.
-func (g gpuHost) offer(workers inventory.Nodes) {
+// taken returns the addresses of the devices that workers have.
+func (g gpuHost) taken(workers inventory.Nodes) []string {
 	var taken []string
 	for _, worker := range workers {
 		for _, gpu := range worker.GPUs {
-			taken = append(taken, string(gpu.BDF))
+			if gpu.Mapping == "" {
+				taken = append(taken, string(gpu.BDF))
+				continue
+			}
 			for _, mapping := range g.Mappings.Value {
-				if mapping.ID == gpu.Mapping && gpu.Mapping != "" {
+				if mapping.ID == gpu.Mapping {
 					taken = append(taken, mappedOn(mapping, g.name)...)
 				}
 			}
 		}
 	}
+	return taken
+}
+
+// offer reports the GPUs that no node uses, each with its line for nodes.yaml.
+func (g gpuHost) offer(workers inventory.Nodes) {
+	taken := g.taken(workers)
 	for _, device := range gpusOn(g.Devices.Value) {
 		if slices.Contains(taken, device.Address) || device.IOMMUGroup < 0 || len(g.holders(device)) > 0 {
 			continue

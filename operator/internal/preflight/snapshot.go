@@ -5,6 +5,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
 
 // Reading is a fact, or the error of reading it.
@@ -54,6 +55,8 @@ type Host struct {
 	Bridges  Reading[[]pve.Bridge]
 	Devices  Reading[[]pve.PCIDevice]
 	Mappings Reading[[]pve.Mapping]
+	// Passthrough is what the host tells about itself; not read for a host without GPU workers.
+	Passthrough Reading[passthrough.Facts]
 	// FactoryErr is the error if the host does not reach the Image Factory.
 	FactoryErr error
 }

@@ -12,7 +12,7 @@ import (
 // tones are the colours of the results.
 var tones = map[Result]terminal.Tone{OK: terminal.Good, Warn: terminal.Warn, Fail: terminal.Bad}
 
-// WriteText writes the checks as text, one line each, with the remedy below.
+// WriteText writes the checks as text, one line each, with the remedy and the commands below.
 func (r Report) WriteText(out io.Writer) {
 	for _, check := range r {
 		result := string(check.Result)
@@ -22,6 +22,9 @@ func (r Report) WriteText(out io.Writer) {
 		fmt.Fprintf(out, " %s  %s\n", terminal.Paint(out, tones[check.Result], terminal.Pad(result, 4)), check.Sentence)
 		if check.Remedy != "" {
 			fmt.Fprintf(out, "       → %s\n", check.Remedy)
+		}
+		for _, command := range check.Commands {
+			fmt.Fprintf(out, "           %s\n", command)
 		}
 	}
 }
