@@ -116,7 +116,7 @@ func (l layerRun) Conclude(ctx context.Context) (*UpResult, error) {
 	if err := l.remindOfKit(ctx); err != nil {
 		return nil, err
 	}
-	return &UpResult{Last: phase.Verify, Kind: l.layer.Kind(), Report: report.StatusReport}, nil
+	return &UpResult{Last: phase.Verify, Kind: l.layer.Kind(), Report: report.StatusReport, ByHand: l.byHand}, nil
 }
 
 // PrepareRestore implements [upRestore].

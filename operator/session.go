@@ -30,6 +30,7 @@ type session struct {
 	inventory  *inventory.Inventory // of a platform, as deployed: in a rehearsal, on the lab's network; nil for a layer
 	layer      layer                // a stack that is no platform; nil for one
 	interfaces []string             // of hosts, that may be changed although the API is reached by them
+	byHand     Checks               // what the checks before the run left to a person at a host
 	stack      auto.Stack
 	state      *stackstate.State
 	host       pve.Connection

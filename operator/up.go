@@ -49,6 +49,8 @@ type UpResult struct {
 	Kubeconfig, Talosconfig string
 	// Restored is the restore of etcd in the run; nil if there was none.
 	Restored *EtcdRestored
+	// ByHand are the findings about the hosts that a person ends there, with the commands: no API can.
+	ByHand Checks
 	// Took is the duration.
 	Took time.Duration
 }
@@ -135,7 +137,7 @@ func (s *session) Conclude(ctx context.Context) (*UpResult, error) {
 	if err := s.remindOfKit(ctx); err != nil {
 		return nil, err
 	}
-	return &UpResult{Kind: KindPlatform, Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.credentials().kubeconfig(), Talosconfig: s.credentials().talosconfig()}, nil
+	return &UpResult{Kind: KindPlatform, Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.credentials().kubeconfig(), Talosconfig: s.credentials().talosconfig(), ByHand: s.byHand}, nil
 }
 
 // uncordon uncordons the nodes that an interrupted run has left cordoned.

@@ -101,6 +101,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 func printLayerUp(out io.Writer, stack string, result *operator.UpResult, place string) {
 	headline := terminal.Paint(out, terminal.Good, stack+" is up")
 	fmt.Fprintf(out, "\n%s in %s\n", headline, result.Took.Round(100*time.Millisecond))
+	printByHand(out, result.ByHand)
 	printNext(out, "next", typed("status %s", place), typed("destroy %s", place))
 }
 
@@ -123,8 +124,18 @@ func printSummary(out io.Writer, result *operator.UpResult, place string) error 
 	fmt.Fprintf(out, "  runs         %s\n", result.Report.Versions())
 	fmt.Fprintf(out, "  kubeconfig   %s\n", kubeconfig)
 	fmt.Fprintf(out, "  talosconfig  %s\n", workspace.Nearby(result.Talosconfig))
+	printByHand(out, result.ByHand)
 	printNext(out, "next", "kubectl --kubeconfig "+shell.Word(kubeconfig)+" get nodes", typed("status %s", place), typed("destroy %s", place))
 	return nil
+}
+
+// printByHand prints what a person has yet to do on the hosts.
+func printByHand(out io.Writer, left operator.Checks) {
+	if len(left) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "left for you:")
+	left.At(here()).WriteText(out)
 }
 
 // printNext prints commands, each on a line of its own, to be copied.

@@ -66,6 +66,30 @@ func TestTheHeadlineIsWhatTheNodesRun(t *testing.T) {
 	require.Contains(t, out.String(), "\n  runs         Kubernetes v1.35.3 · Talos v1.12.3 on lab-cp-1, lab-w-2 and v1.12.5 on lab-w-1\n")
 }
 
+// TestWhatIsLeftToAPerson: after the run of a stack of hosts, the commands that no API can carry out stand before the next steps.
+func TestWhatIsLeftToAPerson(t *testing.T) {
+	t.Parallel()
+	left := operator.Checks{{
+		Name: "mapping", Result: operator.CheckWarning, Sentence: "PCI 0000:01:00.0 on vmhost is in no IOMMU group: the IOMMU is off",
+		Remedy: "do this on vmhost as root", Commands: []string{"# in the setup of the firmware: turn on AMD-Vi", "reboot"},
+	}}
+	for _, test := range []struct {
+		left operator.Checks
+		want string
+	}{
+		{nil, ""},
+		{left, "left for you:\n warn  PCI 0000:01:00.0 on vmhost is in no IOMMU group: the IOMMU is off\n       → do this on vmhost as root\n" +
+			"         # in the setup of the firmware: turn on AMD-Vi\n         reboot\n"},
+	} {
+		var out bytes.Buffer
+		printLayerUp(&out, "site-hosts", &operator.UpResult{ByHand: test.left, Took: 3210 * time.Millisecond}, "--stack site-hosts")
+		require.Equal(t, "\nsite-hosts is up in 3.2s\n"+test.want+"next:\n  em-infra status --stack site-hosts\n  em-infra destroy --stack site-hosts\n", out.String())
+		out.Reset()
+		require.NoError(t, printSummary(&out, &operator.UpResult{ByHand: test.left, Report: running(t, "v1.35.4", "cp-1", "v1.12.4")}, "--stack k3s-dev"))
+		require.Contains(t, out.String(), "  talosconfig  .\n"+test.want+"next:\n")
+	}
+}
+
 func TestPhasesAreNamed(t *testing.T) {
 	t.Parallel()
 	options, err := (&phaseFlags{until: "provision"}).options()

@@ -19,7 +19,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// TestE2EHosts is the life of a stack of hosts, the sample: made, nothing to do, changed by hand and mended, refused where it would cut the
+// TestE2EHosts is the life of a stack of hosts, the sample: made, with the commands for what no API does, nothing to do, changed by hand and mended, refused where it would cut the
 // operator off or carry out what another user has staged, gone.
 func TestE2EHosts(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,9 @@ func TestE2EHosts(t *testing.T) {
 
 	r.mustRun(0, "lab", "start")
 	before, storagesBefore, namesBefore := r.interfaces(), r.storages(), r.etcHosts()
+	r.mustRun(0, "lab", "set-up", "vmhost", "--iommu", "off", "--driver", "0000:01:00.0=nouveau")
 	output := r.mustRun(0, "up", "--lab", "--yes")
+	r.isLeftToAPerson(output)
 	require.Regexp(t, `(?m)^ provision +site-network-vmhost created `, output)
 	require.Regexp(t, `(?m)^ provision +site-pool-k3s-dev created `, output)
 	require.Contains(t, r.interfaces(), "vmbr1.30")
@@ -68,6 +70,36 @@ func newHostsRehearsal(t testing.TB, stack string) *rehearsal {
 	}
 	r.writeInventory("hosts.yaml", r.read(filepath.Join(r.root, "stacks", "site-hosts", "hosts.yaml")))
 	return r
+}
+
+// byHandOnVMHost is what no API does on vmhost with its IOMMU off and its graphics card in use: an AMD processor, GRUB.
+const byHandOnVMHost = `         # in the setup of the firmware: turn on AMD-Vi, often named IOMMU, unless it is on
+         # replaces /etc/modprobe.d/vfio.conf; ` + "`grep -r vfio-pci /etc/modprobe.d`" + ` shows what is there now
+         echo 'options vfio-pci ids=10de:2204,10de:1aef' > /etc/modprobe.d/vfio.conf
+         echo 'softdep nouveau pre: vfio-pci' >> /etc/modprobe.d/vfio.conf
+         echo 'softdep nvidiafb pre: vfio-pci' >> /etc/modprobe.d/vfio.conf
+         update-initramfs -u -k all
+         reboot
+`
+
+// isLeftToAPerson looks for the commands for vmhost in the output of up, in preview and in preflight. A person carries them out, and nothing is
+// left.
+func (r *rehearsal) isLeftToAPerson(output string) {
+	r.t.Helper()
+	_, end, found := strings.Cut(output, "left for you:\n")
+	require.True(r.t, found, output)
+	require.Contains(r.t, end, " warn  PCI 0000:01:00.0 on vmhost is in no IOMMU group")
+	require.Contains(r.t, end, byHandOnVMHost, "after the run")
+	for _, command := range []string{"preview", "preflight"} {
+		require.Contains(r.t, r.mustRun(0, command, "--lab"), byHandOnVMHost, command)
+	}
+
+	r.mustRun(0, "lab", "set-up", "vmhost", "--iommu", "on", "--driver", "0000:01:00.0=vfio-pci")
+	require.NotContains(r.t, r.mustRun(0, "preflight", "--lab"), " warn ")
+	output = r.mustRun(0, "up", "--lab", "--yes")
+	require.NotContains(r.t, output, "left for you")
+	require.NotContains(r.t, output, "vfio")
+	r.mustRun(3, "lab", "set-up", "vmhots", "--iommu", "off")
 }
 
 // hasNothingToDo previews with em-infra and with a plain engine, and runs up: nothing is written to the host.

@@ -12,17 +12,18 @@ import (
 // covers lists the rows that may also match the errors of another row. They come after it in the table and count only if it does not
 // match.
 var covers = map[string][]string{
-	"upgrade-image-absent": {"installer-absent"},
-	"upgrade-without-room": {"root-full"},
-	"upgrade-image-slow":   {"registry-away"},
-	"storage-lock":         {"clone-failed"},
-	"shared-storage-lock":  {"clone-failed"},
-	"copy-broke":           {"clone-failed"},
-	"permission":           {"permission-unnamed"},
-	"no-bridge-use":        {"permission", "permission-unnamed"},
-	"pool-absent":          {"permission-unnamed"},
-	"root-only-device":     {"root-only"},
-	"bootstrap-cut":        {"plugin-crashed"},
+	"upgrade-image-absent":  {"installer-absent"},
+	"upgrade-without-room":  {"root-full"},
+	"upgrade-image-slow":    {"registry-away"},
+	"storage-lock":          {"clone-failed"},
+	"shared-storage-lock":   {"clone-failed"},
+	"copy-broke":            {"clone-failed"},
+	"permission":            {"permission-unnamed"},
+	"no-bridge-use":         {"permission", "permission-unnamed"},
+	"pool-absent":           {"permission-unnamed"},
+	"root-only-device":      {"root-only"},
+	"bootstrap-cut":         {"plugin-crashed"},
+	"mapping-without-iommu": {"mapping-stale"},
 }
 
 // TestNoRowTakesWhatIsAnothers: only its own row and the rows in covers match an error, whatever the order of the table.

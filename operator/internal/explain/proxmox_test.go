@@ -208,15 +208,19 @@ func lacking(privilege string) func(*proxmox.Config) {
 func TestErrorsOfEmulatedDevices(t *testing.T) {
 	t.Parallel()
 	const entry = "id%3D10de%3A2204%2Cnode%3Dvmhost%2Cpath%3D0000%3A01%3A00.0%2Ciommugroup%3D14%2Csubsystem-id%3D1462%3A3881"
-	for _, test := range []struct{ row, fault, mapping, settings string }{
+	for _, test := range []struct {
+		row, fault, mapping, settings string
+		noIOMMU                       bool
+	}{
 		{row: "device-in-use", fault: "gpu-in-use", mapping: entry, settings: "hostpci0=mapping%3Drtx%2Cpcie%3D1"},
 		{row: "mapping-absent", mapping: strings.Replace(entry, "vmhost", "other", 1), settings: "hostpci0=mapping%3Drtx%2Cpcie%3D1"},
 		{row: "mapping-stale", mapping: strings.Replace(entry, "group%3D14", "group%3D15", 1), settings: "hostpci0=mapping%3Drtx%2Cpcie%3D1"},
+		{row: "mapping-without-iommu", mapping: entry, settings: "hostpci0=mapping%3Drtx%2Cpcie%3D1", noIOMMU: true},
 		{row: "no-q35", mapping: entry, settings: "machine=pc&hostpci0=mapping%3Drtx%2Cpcie%3D1"},
 	} {
 		t.Run(test.row, func(t *testing.T) {
 			t.Parallel()
-			e := emulate(t, nil).machines()
+			e := emulate(t, func(c *proxmox.Config) { c.Hosts[0].Setup.IOMMUOff = test.noIOMMU }).machines()
 			require.Empty(t, e.call(http.MethodPost, "/cluster/mapping/pci", "id=rtx&map="+test.mapping))
 			require.Empty(t, e.call(http.MethodPut, "/nodes/vmhost/qemu/101/config", test.settings))
 			if test.fault != "" {

@@ -1,5 +1,8 @@
 package explain
 
+// commandsForHost is what to do about an IOMMU that is off.
+const commandsForHost = "`em-infra preflight` prints the commands for that host, from its firmware to the reboot; then " + upAgain
+
 var devices = []row{
 	{
 		name: "device-in-use", speaker: proxmox, failure: "F14", source: "qemu-server QemuServer/PCI.pm, reserve_pci_usage",
@@ -13,6 +16,13 @@ var devices = []row{
 		pattern: saying(`PCI device mapping not found for '(?P<mapping>[^']+)'`),
 		meaning: "there is no mapping {mapping}, or it has no device on the node's host",
 		do:      "`em-infra preflight` shows the devices of each host with their lines for nodes.yaml; then " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "mapping-without-iommu", speaker: proxmox, failure: "F14", source: "qemu-server QemuServer/PCI.pm, pve-guest-common Mapping/PCI.pm",
+		pattern: saying(`PCI device mapping invalid \(hardware probably changed\): unexpected property 'iommugroup'`),
+		meaning: "the host's IOMMU is off, so that the device is in no group",
+		do:      commandsForHost,
 		safe:    goesOn,
 	},
 	{
@@ -33,7 +43,7 @@ var devices = []row{
 		name: "iommu-off", speaker: proxmox, failure: "F14", source: "qemu-server QemuServer/PCI.pm, prepare_pci_device",
 		pattern: saying(`cannot prepare PCI pass-through, IOMMU not present`),
 		meaning: "the host's IOMMU is off",
-		do:      "turn on VT-d or AMD-Vi in its firmware, with an Intel processor add intel_iommu=on to its kernel's command line, reboot it, then " + upAgain,
+		do:      commandsForHost,
 		safe:    goesOn,
 	},
 	{

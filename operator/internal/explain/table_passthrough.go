@@ -13,7 +13,7 @@ var passthrough = []row{
 		name: "vfio-bind", speaker: proxmox, failure: "F14", source: "pve-common SysFSTools.pm, pci_dev_group_bind_to_vfio; qemu-server QemuServer/PCI.pm",
 		pattern: saying(`(?:Cannot bind (?P<device>[0-9a-f:.]+) to vfio|can't unbind/bind PCI group to VFIO)`),
 		meaning: "a driver of the host does not let go of the card or of a neighbour in its IOMMU group",
-		do:      "blacklist that driver on the host (lspci -nnk names it; /etc/modprobe.d, update-initramfs -u -k all), reboot the host, then " + upAgain,
+		do:      "`em-infra preflight` prints the commands for a graphics card; for another device blacklist its driver on the host (lspci -nnk names it; /etc/modprobe.d, update-initramfs -u -k all) and reboot the host; then " + upAgain,
 		safe:    goesOn,
 	},
 	{

@@ -199,6 +199,6 @@ func TestChecksAsText(t *testing.T) {
 		{Name: "mapping", Result: preflight.Warn, Sentence: "the IOMMU is off", Remedy: "do this on pve1", Commands: []string{"# firmware", "reboot"}},
 	}
 	report.WriteText(&text)
-	require.Equal(t, " ok    host pve1 is online\n warn  the IOMMU is off\n       → do this on pve1\n           # firmware\n           reboot\n", text.String())
+	require.Equal(t, " ok    host pve1 is online\n warn  the IOMMU is off\n       → do this on pve1\n         # firmware\n         reboot\n", text.String())
 	require.Equal(t, report[1:], report.ByHand())
 }

@@ -24,7 +24,7 @@ func (r Report) WriteText(out io.Writer) {
 			fmt.Fprintf(out, "       → %s\n", check.Remedy)
 		}
 		for _, command := range check.Commands {
-			fmt.Fprintf(out, "           %s\n", command)
+			fmt.Fprintf(terminal.Raw(out), "         %s\n", command) // to be copied
 		}
 	}
 }

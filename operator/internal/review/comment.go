@@ -149,6 +149,9 @@ func (p Plan) checkLines() []string {
 		if check.Remedy != "" {
 			line += " → " + p.escape(check.Remedy)
 		}
+		if len(check.Commands) > 0 {
+			line += p.fence(check.Commands)
+		}
 		lines = append(lines, line)
 	}
 	return lines

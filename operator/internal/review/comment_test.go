@@ -37,7 +37,9 @@ var refusedPlan = review.Plan{
 		Notes: []string{"2 nodes reboot"}, Unasked: []string{"k3s-dev-worker-2 does not answer"},
 	},
 	Refusal: "refused: say --allow-replace k3s-dev-control-4 to go on\nrefused: the host cannot bear it yet",
-	Checks:  preflight.Report{{Name: "room", Result: preflight.Fail, Sentence: "local-lvm has 3 GiB", Remedy: "delete what is not needed"}},
+	Checks: preflight.Report{{Name: "room", Result: preflight.Fail, Sentence: "local-lvm has 3 GiB", Remedy: "delete what is not needed"}, {
+		Name: "mapping", Result: preflight.Warn, Sentence: "the IOMMU of vmhost is off", Remedy: "do this on vmhost", Commands: []string{"# in the firmware: turn on VT-d", "sed -i 's/a*b_c/```/' file", "reboot"},
+	}},
 	Besides: []string{"k3s-dev-worker-1 runs Talos v1.12.3"},
 	Counts:  map[apitype.OpType]int{apitype.OpSame: 20, apitype.OpUpdate: 1, apitype.OpReplace: 1, apitype.OpCreate: 1},
 	Steps: []plan.Step{
@@ -66,14 +68,14 @@ func TestNoSecretIsInAComment(t *testing.T) {
 	leaking := review.Plan{
 		Stack: "k3s-dev", Up: up, Refusal: says, Besides: []string{says}, Hide: func(text string) string { return strings.ReplaceAll(text, secret, "[hidden]") },
 		Assessment: risk.Assessment{Findings: []risk.Finding{{Kind: risk.Change, Subject: says, What: []string{says}, Means: []string{says}}}, Notes: []string{says}, Unasked: []string{says}},
-		Checks:     preflight.Report{{Sentence: says, Remedy: says}},
+		Checks:     preflight.Report{{Sentence: says, Remedy: says, Commands: []string{says}}},
 		Steps:      []plan.Step{{Op: apitype.OpUpdate, URN: machine(says), Changed: []string{says}, ByHand: []string{says}, New: map[string]any{"token": secret}}},
 	}
 	comment := leaking.Comment(review.Limit)
 	for _, part := range []string{"s3", "cr", "key"} {
 		require.NotContains(t, comment, part)
 	}
-	require.Equal(t, 12, strings.Count(comment, `it says "`), "each sentence is in it")
+	require.Equal(t, 13, strings.Count(comment, `it says "`), "each sentence is in it")
 	leaking.Hide = asItIs
 	require.Contains(t, leaking.Comment(review.Limit), "s3")
 }

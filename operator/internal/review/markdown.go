@@ -61,6 +61,15 @@ func (p Plan) escape(sentence string) string {
 	return strings.Join(parts, "`")
 }
 
+// fence returns commands as a block of code in an item of a list.
+func (p Plan) fence(commands []string) string {
+	lines := []string{"", "  ```sh"}
+	for _, command := range commands {
+		lines = append(lines, "  "+strings.ReplaceAll(p.Hide(command), "```", "` ` `"))
+	}
+	return strings.Join(append(lines, "  ```"), "\n")
+}
+
 // cell returns sentences as a cell of a table, a line each.
 func (p Plan) cell(sentences ...string) string {
 	var lines []string
