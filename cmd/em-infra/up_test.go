@@ -86,7 +86,7 @@ func TestWhatIsLeftToAPerson(t *testing.T) {
 		require.Equal(t, "\nsite-hosts is up in 3.2s\n"+test.want+"next:\n  em-infra status --stack site-hosts\n  em-infra destroy --stack site-hosts\n", out.String())
 		out.Reset()
 		require.NoError(t, printSummary(&out, &operator.UpResult{ByHand: test.left, Report: running(t, "v1.35.4", "cp-1", "v1.12.4")}, "--stack k3s-dev"))
-		require.Contains(t, out.String(), "  talosconfig  .\n"+test.want+"next:\n")
+		require.Contains(t, out.String(), "  talosconfig  \n"+test.want+"next:\n")
 	}
 }
 
