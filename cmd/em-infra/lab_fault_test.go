@@ -50,6 +50,9 @@ func TestLabFaults(t *testing.T) {
 	require.Equal(t, outcome{out: "apply-hangs is set: VM 104, always · next: em-infra lab fault clear apply-hangs --stack k3s-dev\n"},
 		command("fault", "set", "apply-hangs", "--vm", "104"))
 
+	require.Equal(t, outcome{out: "vmhost is set up\n"}, command("set-up", "vmhost", "--iommu", "off"))
+	require.Equal(t, outcome{code: exitRefused, err: "refused: lab host: there is no \"vmhots\", only vmhost\n"}, command("set-up", "vmhots", "--iommu", "off"))
+
 	listed := command("fault", "list")
 	require.Equal(t, exitOK, listed.code)
 	_, set, _ := strings.Cut(listed.out, "\n\n")

@@ -3,6 +3,7 @@ package pve_test
 import (
 	"crypto/rand"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/loopbacktest"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
 
 // answering returns a host that gives every request the same answer.
@@ -111,5 +113,63 @@ func TestATokenReadsItsEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, end)
 	_, err = reader.TokenEnd(t.Context(), tokenID+"x")
+	require.ErrorIs(t, err, pve.ErrForbidden)
+}
+
+// What a host tells about passthrough: fields of its status, some of which older releases lack, and two outputs of its report.
+func TestFactsAboutPassthrough(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		status string
+		want   passthrough.Facts
+	}{
+		{
+			`{"boot-info":{"mode":"efi","secureboot":1},"current-kernel":{"release":"6.17.2-1-pve"},"cpuinfo":{"model":"Some CPU","vendor":"GenuineIntel"}}`,
+			passthrough.Facts{Processor: passthrough.Intel, Kernel: "6.17.2-1-pve", SecureBoot: true},
+		},
+		{
+			`{"boot-info":{"mode":"legacy-bios"},"current-kernel":{"release":"6.8.12-9-pve"},"cpuinfo":{"model":"AMD EPYC 4244P"}}`,
+			passthrough.Facts{Processor: passthrough.AMD, Kernel: "6.8.12-9-pve", LegacyBIOS: true},
+		},
+		{`{}`, passthrough.Facts{}},
+	} {
+		for _, report := range []int{http.StatusOK, 596} {
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/api2/json/nodes/vmhost/report" {
+					_, _ = io.WriteString(w, `{"data":`+test.status+`}`)
+					return
+				}
+				w.WriteHeader(report)
+				_, _ = io.WriteString(w, `{"data":"\n# cat /proc/cmdline\nroot=/dev/sda1 ro\n\n# pvesubscription get\nkey: not kept\n"}`)
+			}))
+			t.Cleanup(server.Close)
+			reader, err := pve.NewReader(pve.Connection{Endpoint: server.URL, Token: tokenID + "=" + rand.Text(), Insecure: true})
+			require.NoError(t, err)
+			facts, err := reader.Passthrough(t.Context(), "vmhost")
+			require.NoError(t, err)
+			want := test.want
+			if report == http.StatusOK {
+				want.Report.CommandLine = []string{"root=/dev/sda1", "ro"}
+			} else {
+				require.EqualError(t, facts.ReportErr, "596 status code 596")
+				facts.ReportErr = nil
+			}
+			require.Equal(t, want, facts)
+		}
+	}
+	_, err := answering(t, http.StatusForbidden, `{"data":null}`).Passthrough(t.Context(), "vmhost")
+	require.ErrorIs(t, err, pve.ErrForbidden)
+}
+
+// A package that may be missing is listed only if it is installed, or was.
+func TestPackages(t *testing.T) {
+	t.Parallel()
+	reader := answering(t, http.StatusOK, `{"data":[{"Package":"pve-manager","CurrentState":"Installed"},{"Package":"ifupdown","CurrentState":"ConfigFiles"}]}`)
+	for name, want := range map[string]bool{"pve-manager": true, "ifupdown": false, "ifupdown2": false} {
+		has, err := reader.HasPackage(t.Context(), "vmhost", name)
+		require.NoError(t, err)
+		require.Equal(t, want, has, name)
+	}
+	_, err := answering(t, http.StatusForbidden, `{"data":null}`).HasPackage(t.Context(), "vmhost", "ifupdown2")
 	require.ErrorIs(t, err, pve.ErrForbidden)
 }
