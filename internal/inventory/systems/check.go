@@ -23,6 +23,7 @@ type checker struct {
 func (c *checker) rules() {
 	c.names()
 	c.sources()
+	c.appliances()
 	c.vmids()
 	c.network()
 	c.cards()
@@ -53,17 +54,18 @@ func key(keys ...string) *strictyaml.Path {
 type placed struct {
 	System
 
-	at *strictyaml.Path
+	at        *strictyaml.Path
+	appliance bool // it is installed from an ISO
 }
 
 // systems returns all systems with their places, virtual machines first.
 func (i *Inventory) systems() []placed {
 	var all []placed
 	for at, machine := range i.File.VirtualMachines {
-		all = append(all, placed{machine.System, key("virtualMachines").Index(at)})
+		all = append(all, placed{machine.System, key("virtualMachines").Index(at), machine.IsAppliance()})
 	}
 	for at, container := range i.File.Containers {
-		all = append(all, placed{container.System, key("containers").Index(at)})
+		all = append(all, placed{container.System, key("containers").Index(at), false})
 	}
 	return all
 }

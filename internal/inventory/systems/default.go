@@ -25,6 +25,11 @@ func (f *File) complete() {
 	for at := range f.VirtualMachines {
 		machine := &f.VirtualMachines[at]
 		f.completeSystem(&machine.System)
+		if machine.IsAppliance() {
+			machine.Ejected = new(machine.Ejected != nil && *machine.Ejected)
+		} else {
+			f.completeDNS(&machine.System)
+		}
 		machine.CPUType = or(machine.CPUType, hardware.CPUType)
 		for d := range machine.DataDisks {
 			machine.DataDisks[d].Storage = or(machine.DataDisks[d].Storage, machine.DiskStorage)
@@ -32,6 +37,7 @@ func (f *File) complete() {
 	}
 	for at := range f.Containers {
 		f.completeSystem(&f.Containers[at].System)
+		f.completeDNS(&f.Containers[at].System)
 	}
 }
 
@@ -39,15 +45,18 @@ func (f *File) completeSystem(s *System) {
 	s.Host = or(s.Host, f.Proxmox.Host)
 	s.DiskStorage = or(s.DiskStorage, f.Proxmox.DiskStorage)
 	s.Pool = or(s.Pool, f.Proxmox.Pool)
-	s.SearchDomain = or(s.SearchDomain, f.Network.SearchDomain)
 	if s.Snapshots == nil && f.Snapshots != nil {
 		s.Snapshots = new(*f.Snapshots)
 	}
-	if len(s.Nameservers) == 0 {
-		s.Nameservers = slices.Clone(f.Network.Nameservers)
-	}
 	for at := range s.Cards {
 		f.completeCard(s.VMID, at, &s.Cards[at])
+	}
+}
+
+func (f *File) completeDNS(s *System) {
+	s.SearchDomain = or(s.SearchDomain, f.Network.SearchDomain)
+	if len(s.Nameservers) == 0 {
+		s.Nameservers = slices.Clone(f.Network.Nameservers)
 	}
 }
 
@@ -130,6 +139,28 @@ func (f *File) TemplateHosts(template string) []string {
 		}
 	}
 	return hosts
+}
+
+// ISOHosts returns the hosts of the machines that have an ISO in their drives, each once.
+func (f *File) ISOHosts(iso string) []string {
+	var hosts []string
+	for _, machine := range f.VirtualMachines {
+		if machine.Disc() == iso && !slices.Contains(hosts, machine.Host) {
+			hosts = append(hosts, machine.Host)
+		}
+	}
+	return hosts
+}
+
+// IsAppliance reports whether a machine is installed from an ISO.
+func (m VirtualMachine) IsAppliance() bool { return m.ISO != "" && m.Image == "" }
+
+// Disc returns the name of the ISO in the drive of a machine; "" for an empty drive.
+func (m VirtualMachine) Disc() string {
+	if !m.IsAppliance() || m.Ejected != nil && *m.Ejected {
+		return ""
+	}
+	return m.ISO
 }
 
 // KeptSnapshots returns how many snapshots from before changes stay; 0 if none are taken.

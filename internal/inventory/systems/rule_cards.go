@@ -29,6 +29,9 @@ func (c *checker) cards() {
 		for i, card := range s.Cards {
 			at := s.at.Key("networks").Index(i)
 			c.ownName(limits.Bridge, card.Bridge, at.Key("bridge"))
+			if !s.appliance && !c.given(at.Key("address")) {
+				c.report(at.Key("address"), fault{What: "is missing", Rule: "it has no default", Do: "add it"})
+			}
 			cards.address(card, at)
 			cards.mac(card.MAC, ownerOfMAC{at, s.VMID})
 			cards.gateway(card, routes, at.Key("gateway"))
@@ -100,14 +103,14 @@ func (c cardChecker) mac(mac inventory.MAC, owner ownerOfMAC) {
 
 // gateway checks the default route of a card: it is in the subnet of its address, and a system has one for each IP family.
 func (c cardChecker) gateway(card Card, routes map[bool]*strictyaml.Path, at *strictyaml.Path) {
-	if !card.Gateway.IsValid() {
+	if !card.Gateway.IsValid() || card.Address == (Address{}) { // a missing address is reported, and so is a gateway where none belongs
 		return
 	}
 	first := routes[card.Gateway.Is6()]
 	routes[card.Gateway.Is6()] = at
 	problem := fault{Got: card.Gateway.String()}
 	switch {
-	case !card.Address.IsStatic():
+	case card.Address.DHCP:
 		problem.What, problem.Rule, problem.Do = "is given although the address comes by DHCP", "its gateway comes from there, too", "remove the key"
 	case first != nil:
 		problem.What, problem.Rule, problem.Do = "is a second default route", "the first is "+first.String(), "remove one of the two"

@@ -46,7 +46,7 @@ func (c *checker) sources() {
 		at := key("virtualMachines").Index(i).Key("image")
 		image, known := images[machine.Image]
 		switch {
-		case machine.Image == "":
+		case machine.Image == "": // see appliances
 		case !known:
 			c.report(at, unknownSource("image", "images", machine.Image, images))
 		case image.Host != machine.Host:

@@ -50,6 +50,7 @@ func (i *Inventory) Summary() string {
 		{len(i.File.VirtualMachines), "virtual machine"},
 		{len(i.File.Containers), "container"},
 		{len(i.File.Images), "image"},
+		{len(i.File.ISOs), "ISO"},
 		{len(i.File.ContainerTemplates), "container template"},
 	} {
 		if one.number > 0 {

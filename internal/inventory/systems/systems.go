@@ -30,6 +30,8 @@ type File struct {
 	Snapshots *Snapshots `yaml:"snapshots"`
 	// Images are disk images that virtual machines are made from. Default: none.
 	Images []Image `yaml:"images" max:"100"`
+	// ISOs are discs that appliances are installed from. Default: none.
+	ISOs []ISO `yaml:"isos" max:"100"`
 	// ContainerTemplates are archives that containers are made from. Default: none.
 	ContainerTemplates []ContainerTemplate `yaml:"containerTemplates" max:"100"`
 	// VirtualMachines are the machines. Default: none.
@@ -44,8 +46,8 @@ type Proxmox struct {
 	Host string `yaml:"host" required:"true"`
 	// DiskStorage holds the disks: of the content type images for virtual machines, of rootdir for containers. Required.
 	DiskStorage string `yaml:"diskStorage" required:"true"`
-	// FileStorage receives what is downloaded: of the content type import (Proxmox VE 8.4 and later) for images, of vztmpl for the templates
-	// of containers. Default: local.
+	// FileStorage receives what is downloaded: of the content type import (Proxmox VE 8.4 and later) for images, of iso for ISOs, of vztmpl
+	// for the templates of containers. Default: local.
 	FileStorage string `yaml:"fileStorage" default:"local"`
 	// Pool that the systems belong to. It is made unless it exists. Default: none.
 	Pool string `yaml:"pool"`
@@ -89,6 +91,15 @@ type Image struct {
 	DiskStorage string `yaml:"diskStorage"`
 }
 
+// ISO is the disc of an installer, .iso, or compressed: .iso.gz, .iso.bz2 or .iso.zst, which the host decompresses. Each host of the machines
+// that have it in their drives downloads it, and keeps it.
+type ISO struct {
+	// Name of the ISO in this file: a DNS-1123 label. Required.
+	Name string `yaml:"name" required:"true"`
+	// Source of the ISO.
+	Source `yaml:",inline"`
+}
+
 // ContainerTemplate is the archive of a system, .tar.gz, .tar.xz, .tar.zst or .tar.bz2. Each host of its containers downloads it, and keeps it.
 type ContainerTemplate struct {
 	// Name of the template in this file. Required.
@@ -99,16 +110,22 @@ type ContainerTemplate struct {
 	OSType OSType `yaml:"osType" required:"true"`
 }
 
-// VirtualMachine is a machine that is cloned from the template of an image. Cloud-init writes user, keys and addresses at the first boot, and
-// not again: later changes of them are ignored.
+// VirtualMachine is a machine that is cloned from the template of an image, or begins with blank disks and is installed from an ISO. In one from
+// an image, cloud-init writes user, keys and addresses at the first boot, and not again: later changes of them are ignored. One from an ISO is
+// configured in its own installer, on its console, and has none of those keys.
 type VirtualMachine struct {
 	// System is what it has in common with a container.
 	System `yaml:",inline"`
-	// Image that it is made from: the name of one on its host. Required. A change affects no existing machine.
-	Image string `yaml:"image" required:"true"`
+	// Image that it is made from: the name of one on its host. Default: none, for a machine with an iso. A change affects no existing machine.
+	Image string `yaml:"image"`
+	// ISO that it is installed from: the name of one in isos. Default: none, for a machine with an image. A change changes the disc in the
+	// drive, in place, and never its disks.
+	ISO string `yaml:"iso"`
+	// Ejected empties the drive, once the machine is installed. Default: false for a machine with an iso. A change is made in place.
+	Ejected *bool `yaml:"ejected"`
 	// CPUType that the machine sees. Default: x86-64-v2-AES, which every host of a cluster can offer. A change reboots it.
 	CPUType string `yaml:"cpuType"`
-	// User that cloud-init creates. Default: that of the image. Written once.
+	// User that cloud-init creates. Default: that of the image. Written once. Not for a machine with an iso.
 	User string `yaml:"user"`
 	// DataDisks are further disks, blank at first. Default: none. New disks are appended; none can be removed from an existing machine.
 	DataDisks []DataDisk `yaml:"dataDisks"`
@@ -137,7 +154,7 @@ type Container struct {
 
 // System is what virtual machines and containers have in common.
 type System struct {
-	// Name in Proxmox VE and hostname: a DNS-1123 label, unique. Required. A system keeps its name: to give it another one, remove it and
+	// Name in Proxmox VE and hostname, which the installer of a machine with an iso sets by itself: a DNS-1123 label, unique. Required. A system keeps its name: to give it another one, remove it and
 	// add it again.
 	Name string `yaml:"name" required:"true"`
 	// VMID, unique in the whole of Proxmox VE. Required. A change replaces the system.
@@ -154,11 +171,12 @@ type System struct {
 	DiskStorage string `yaml:"diskStorage"`
 	// Cards are its network cards. Required.
 	Cards []Card `yaml:"networks" required:"true" min:"1"`
-	// Nameservers answer its DNS queries. Default: network.nameservers. Written once for a virtual machine.
+	// Nameservers answer its DNS queries. Default: network.nameservers. Written once for a virtual machine. Not for a machine with an iso.
 	Nameservers []netip.Addr `yaml:"nameservers" max:"3"`
-	// SearchDomain completes short names. Default: network.searchDomain. Written once for a virtual machine.
+	// SearchDomain completes short names. Default: network.searchDomain. Written once for a virtual machine. Not for a machine with an iso.
 	SearchDomain string `yaml:"searchDomain"`
-	// SSHKeys are keys for its user, root in a container, beside sshKeys of the file. Default: none. Written once.
+	// SSHKeys are keys for its user, root in a container, beside sshKeys of the file. Default: none. Written once. Not for a
+	// machine with an iso.
 	SSHKeys []string `yaml:"sshKeys" max:"100"`
 	// Startup is the order at boot and shutdown of the host. Default: none. A change is made in place.
 	Startup *inventory.Startup `yaml:"startup"`
@@ -185,9 +203,10 @@ type Snapshots struct {
 
 // Card is a network card.
 type Card struct {
-	// Address with the length of its subnet, e.g. 192.168.20.5/24, or dhcp. Required. A virtual machine has it written once.
-	Address Address `yaml:"address" required:"true"`
-	// Gateway in the subnet. Default: network.gateway for the first card if it is in its subnet, else none.
+	// Address with the length of its subnet, e.g. 192.168.20.5/24, or dhcp. It must be given, but not for a machine with an iso, which sets it
+	// by itself. A virtual machine has it written once.
+	Address Address `yaml:"address"`
+	// Gateway in the subnet. Default: network.gateway for the first card if it is in its subnet, else none. Not for a machine with an iso.
 	Gateway netip.Addr `yaml:"gateway"`
 	// Bridge of Proxmox VE. Default: network.bridge.
 	Bridge string `yaml:"bridge"`

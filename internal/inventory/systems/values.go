@@ -13,8 +13,14 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Address is the address of a network card with the length of its subnet. The zero value is an address by DHCP.
-type Address struct{ netip.Prefix }
+// Address is the address of a network card: one with the length of its subnet, or by DHCP. The zero value is none, which this file does not
+// know: that of a machine that is installed from an ISO.
+type Address struct {
+	netip.Prefix
+
+	// DHCP reports whether it is given by DHCP.
+	DHCP bool
+}
 
 // byDHCP is how an address by DHCP is written.
 const byDHCP = "dhcp"
@@ -22,12 +28,16 @@ const byDHCP = "dhcp"
 // IsStatic reports whether the address is written here, and not given by DHCP.
 func (a Address) IsStatic() bool { return a.IsValid() }
 
-// String returns the address, or dhcp.
+// String returns the address, dhcp, or "" for none.
 func (a Address) String() string {
-	if !a.IsStatic() {
+	switch {
+	case a.IsStatic():
+		return a.Prefix.String()
+	case a.DHCP:
 		return byDHCP
+	default:
+		return ""
 	}
-	return a.Prefix.String()
 }
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -36,14 +46,14 @@ func (a Address) MarshalText() ([]byte, error) { return []byte(a.String()), nil 
 // UnmarshalText reads an address with the length of its subnet, or dhcp.
 func (a *Address) UnmarshalText(text []byte) error {
 	if string(text) == byDHCP {
-		*a = Address{}
+		*a = Address{DHCP: true}
 		return nil
 	}
 	prefix, err := netip.ParsePrefix(string(text))
 	if err != nil || prefix.Addr().Is4In6() {
 		return &strictyaml.Fault{What: "is no address", Rule: "an address with the length of its subnet, or dhcp", Do: "write one like 192.168.20.5/24"}
 	}
-	*a = Address{prefix}
+	*a = Address{Prefix: prefix}
 	return nil
 }
 
