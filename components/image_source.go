@@ -12,18 +12,18 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// ImageSource is a file on the internet that a host downloads: the disk image of a system, or the template of containers. A change makes
-// another template; systems that are there keep what they have.
+// ImageSource is a file on the internet that a host downloads: the disk image of a system, the ISO of an installer, or the template of
+// containers. A change makes another one; systems that are there keep what they have.
 type ImageSource struct {
 	// URL of the file, http or https. Required. A change of URL or checksum makes another template; existing systems keep what they have.
 	URL *url.URL
 	// Checksum of the file, as ALGORITHM:HEX with sha256 or sha512. Required: an image that is not pinned is another one tomorrow.
 	Checksum string
 	// File is the name that the file gets on the host, which Proxmox VE checks: a disk image ends with .qcow2 or .raw, whatever the URL
-	// ends with, and the template of containers with .tar.gz, .tar.xz, .tar.zst or .tar.bz2. Required.
+	// ends with, an ISO with .iso, and the template of containers with .tar.gz, .tar.xz, .tar.zst or .tar.bz2. Required.
 	File string
-	// Storage that receives it: of the content type import (Proxmox VE 8.4 and later) for a disk image, of vztmpl for a template of
-	// containers. Required.
+	// Storage that receives it: of the content type import (Proxmox VE 8.4 and later) for a disk image, of iso for an ISO, of vztmpl
+	// for a template of containers. Required.
 	Storage string
 }
 
@@ -31,6 +31,7 @@ type ImageSource struct {
 var (
 	checksumForm      = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`)
 	diskImageFile     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.(qcow2|raw)$`)
+	isoFile           = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.iso$`)
 	containerTemplate = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.tar\.(gz|xz|zst|bz2)$`)
 )
 

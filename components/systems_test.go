@@ -56,6 +56,9 @@ func systems(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 	if _, err := components.NewVirtualMachine(ctx, "files", machine, providers); err != nil {
 		return err
 	}
+	if err := appliances(ctx, providers); err != nil {
+		return err
+	}
 	template, err := components.NewContainerTemplate(ctx, "debian-12", &components.ContainerTemplateArgs{
 		API: apiFixture(), Host: "vmhost", Source: sourceFixture("debian-12-standard.tar.zst"),
 	}, providers)
@@ -68,13 +71,34 @@ func systems(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 	return err
 }
 
+// appliances makes a machine with the ISO of its installer in its drive, and one that is installed.
+func appliances(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+	iso, err := components.NewISO(ctx, "opnsense", &components.ISOArgs{API: apiFixture(), Host: "vmhost", Source: sourceFixture("opnsense-abab.iso")}, providers)
+	if err != nil {
+		return err
+	}
+	for name, drive := range map[string]*components.ISO{"firewall": iso, "nas": nil} {
+		if _, err := components.NewVirtualMachine(ctx, name, applianceFixture(name, drive), providers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func applianceFixture(name string, iso *components.ISO) *components.VirtualMachineArgs {
+	system := systemFixture(name, 40)
+	system.Keys, system.Nameservers, system.SearchDomain = nil, nil, ""
+	system.Cards[0].Address, system.Cards[0].Gateway = netip.Prefix{}, netip.Addr{}
+	return &components.VirtualMachineArgs{System: system, Blank: true, ISO: iso}
+}
+
 func TestInputsOfSystemsAreGolden(t *testing.T) {
 	t.Parallel()
 
 	r, err := run(t, false, systems)
 	require.NoError(t, err)
 	for _, one := range []struct{ kind, name string }{
-		{tokenCommand, "debian-13"}, {tokenVM, "files-vm"}, {tokenCommand, "debian-12"}, {tokenContainer, "dns-ct"}, {tokenCommand, "dns-root"},
+		{tokenCommand, "debian-13"}, {tokenVM, "files-vm"}, {tokenCommand, "opnsense"}, {tokenVM, "firewall-vm"}, {tokenVM, "nas-vm"}, {tokenCommand, "debian-12"}, {tokenContainer, "dns-ct"}, {tokenCommand, "dns-root"},
 	} {
 		inputs, err := recorder.Inputs(r.Named(t, one.kind, one.name))
 		require.NoError(t, err)
@@ -93,6 +117,12 @@ func TestASystemKeepsWhatItWasBornWith(t *testing.T) {
 	require.Equal(t, []string{"clone", "initialization", "cdrom", "disks[0].speed", "disks[1].speed"}, machine.GetIgnoreChanges())
 	require.True(t, machine.GetDeleteBeforeReplace())
 	require.True(t, machine.GetProtect())
+	for _, name := range []string{"firewall-vm", "nas-vm"} {
+		appliance := r.Named(t, tokenVM, name).RegisterRPC
+		require.Equal(t, []string{"clone", "initialization", "machine", "cdrom.enabled", "disks[0].speed"}, appliance.GetIgnoreChanges(), "the ISO in its drive is not among them")
+		require.True(t, appliance.GetDeleteBeforeReplace())
+	}
+	require.True(t, r.Named(t, tokenCommand, "opnsense").RegisterRPC.GetRetainOnDelete(), "a machine whose drive names it would not start again")
 	container := r.Named(t, tokenContainer, "dns-ct").RegisterRPC
 	require.Equal(t, []string{"operatingSystem.templateFileId", "initialization.userAccount", "disk.size"}, container.GetIgnoreChanges())
 	require.False(t, container.GetProtect())
@@ -122,7 +152,7 @@ DiskGiB: 0 is not 1 or more: give the size in GiB
 DiskStorage: name the storage of its disk
 Cards[0].MAC: 01:00:00:00:00:01 is a multicast address: choose one whose first byte is even
 Cards[0].Gateway: a card with DHCP gets its gateway from there: leave it out
-Template: give the template that it is cloned from
+Template: give the template that it is cloned from, or set Blank
 DataDisks[0].SizeGiB: 0 is not 1 or more: give the size in GiB
 DataDisks[0].Storage: name the storage`)
 
@@ -158,4 +188,58 @@ Source.URL: give a URL with http or https
 Source.Checksum: "" is no checksum: give sha256: or sha512: and the digits of the file's checksum in lower case
 Source.File: "" is no name that Proxmox VE takes: give one that ends with .tar.gz, .tar.xz, .tar.zst or .tar.bz2
 Source.Storage: name the storage that receives it`)
+}
+
+// TestWhatDoesNotFitToWhereASystemComesFrom: cloud-init writes into clones only, and only a blank machine boots an ISO.
+func TestWhatDoesNotFitToWhereASystemComesFrom(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		alter func(*components.VirtualMachineArgs, *components.ISO, *components.ImageTemplate)
+		want  string
+	}{
+		"all that cloud-init writes": {func(a *components.VirtualMachineArgs, _ *components.ISO, _ *components.ImageTemplate) {
+			a.System, a.User, a.Password = systemFixture("firewall", 40), "root", pulumi.String("made-up")
+		}, `User: a blank machine has no cloud-init: leave it out
+Password: a blank machine has no cloud-init: leave it out
+Keys: a blank machine has no cloud-init: leave it out
+Nameservers: a blank machine has no cloud-init: leave it out
+SearchDomain: a blank machine has no cloud-init: leave it out
+Cards[0].Address: a blank machine has no cloud-init: leave it out`},
+		"a template, too": {func(a *components.VirtualMachineArgs, _ *components.ISO, image *components.ImageTemplate) {
+			a.Template = image
+		}, "Template: a blank machine is cloned from none: leave it out"},
+		"an ISO on another host": {func(a *components.VirtualMachineArgs, _ *components.ISO, _ *components.ImageTemplate) {
+			a.Host = "other"
+		}, "ISO: is on another host: download one to the machine's own"},
+		"an ISO of a clone": {func(a *components.VirtualMachineArgs, _ *components.ISO, image *components.ImageTemplate) {
+			a.Blank, a.Template = false, image
+		}, "ISO: a machine from a template is installed from none: leave it out, or set Blank"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+				iso, err := components.NewISO(ctx, "opnsense", &components.ISOArgs{API: apiFixture(), Host: "vmhost", Source: sourceFixture("opnsense.iso")}, providers)
+				if err != nil {
+					return err
+				}
+				image, err := components.NewImageTemplate(ctx, "debian-13", &components.ImageTemplateArgs{
+					API: apiFixture(), Host: "vmhost", VMID: 9100, Name: "debian-13", Source: sourceFixture("debian-13.qcow2"), DiskStorage: "tank",
+				}, providers)
+				if err != nil {
+					return err
+				}
+				args := applianceFixture("firewall", iso)
+				test.alter(args, iso, image)
+				_, err = components.NewVirtualMachine(ctx, "firewall", args, providers)
+				return err
+			}), `virtual machine "firewall": `+test.want)
+		})
+	}
+
+	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewISO(ctx, "opnsense", &components.ISOArgs{API: apiFixture(), Source: sourceFixture("opnsense.iso.bz2")}, providers)
+		return err
+	}), `ISO "opnsense": Host: name the Proxmox VE node
+Source.File: "opnsense.iso.bz2" is no name that Proxmox VE takes: give one that ends with .iso`)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// VirtualMachine is a machine that is no node of a cluster, cloned from a template with the disk image of its system.
+// VirtualMachine is a machine that is no node of a cluster: cloned from a template with the disk image of its system, or begun with blank disks
+// and installed from an ISO by hand.
 type VirtualMachine struct {
 	pulumi.ResourceState
 
@@ -24,8 +25,14 @@ type VirtualMachine struct {
 type VirtualMachineArgs struct {
 	System
 
-	// Template that it is cloned from, on its host. Required. A change changes nothing: a machine keeps its system.
+	// Template that it is cloned from, on its host. Required unless Blank. A change changes nothing: a machine keeps its system.
 	Template *ImageTemplate
+	// Blank begins it with blank disks and without cloud-init, for a system that its own installer configures. Default: false. A change changes
+	// nothing: a machine keeps its system.
+	Blank bool
+	// ISO in the drive of a Blank machine, which boots it while its disk is blank. Default: nil, the drive is empty. A change is made in place,
+	// while it runs.
+	ISO *ISO
 	// CPUType that the machine sees. Default: x86-64-v2-AES. A change reboots it.
 	CPUType string
 	// User that cloud-init creates. Default: that of the image. Written once: a change is ignored.
@@ -57,13 +64,28 @@ func NewVirtualMachine(ctx *pulumi.Context, name string, args *VirtualMachineArg
 	if err := ctx.RegisterComponentResourceV2(typeVirtualMachine, name, inputs, m, append(opts, protectedSystem(args.Protect))...); err != nil {
 		return nil, err
 	}
-	before := append([]pulumi.Resource{args.Template.Resource}, args.Pool.makers()...)
+	born := clonedSystem(1 + len(args.DataDisks))
+	if args.Blank {
+		born = blankSystem(1 + len(args.DataDisks))
+	}
 	var err error
-	m.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", systemVM(ctx.Stack(), args), pulumi.Parent(m), pulumi.DependsOn(before), clonedSystem(1+len(args.DataDisks)))
+	m.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", systemVM(ctx.Stack(), args), pulumi.Parent(m), pulumi.DependsOn(args.makers()), born)
 	if err != nil {
 		return nil, err
 	}
 	return m, ctx.RegisterResourceOutputs(m, pulumi.Map{"vmid": pulumi.Int(args.VMID)})
+}
+
+// makers are the resources that a machine is made after.
+func (args *VirtualMachineArgs) makers() []pulumi.Resource {
+	var before []pulumi.Resource
+	if args.Template != nil {
+		before = append(before, args.Template.Resource)
+	}
+	if args.ISO != nil {
+		before = append(before, args.ISO.Resource)
+	}
+	return append(before, args.Pool.makers()...)
 }
 
 // protectedSystem protects a system on its own, if it is set; otherwise the stack's protection is inherited.
@@ -83,21 +105,25 @@ func clonedSystem(disks int) pulumi.ResourceOption {
 	)
 }
 
+// blankSystem: the ISO in the drive is changed in place, but where the system came from never changes a machine that is there, and so
+// neither a clone nor a cloud-init drive is taken from it. The provider reads every drive back as not enabled (F22).
+func blankSystem(disks int) pulumi.ResourceOption {
+	return pulumi.Composite(
+		pulumi.IgnoreChanges(append([]string{"clone", "initialization", "machine", "cdrom.enabled"}, speedLimits(disks)...)),
+		pulumi.DeleteBeforeReplace(true),
+	)
+}
+
 func systemVM(stack string, a *VirtualMachineArgs) *vm.VirtualMachineArgs {
 	cpu := a.CPUType
 	if cpu == "" {
 		cpu = hardware.CPUType
 	}
 	args := &vm.VirtualMachineArgs{
-		NodeName:    pulumi.String(a.Host),
-		VmId:        pulumi.Int(a.VMID),
-		Name:        pulumi.String(a.Name),
-		Description: pulumi.String("Made by em-infra for stack " + stack + "."),
-		// The VMID is a plain number: as an output of the template it would replace every clone with it (F3).
-		Clone: vm.VirtualMachineCloneArgs{
-			VmId: pulumi.Int(a.Template.vmid), NodeName: pulumi.String(a.Template.host), DatastoreId: pulumi.String(a.DiskStorage),
-			Full: pulumi.Bool(true), Retries: pulumi.Int(cloneRetries),
-		},
+		NodeName:        pulumi.String(a.Host),
+		VmId:            pulumi.Int(a.VMID),
+		Name:            pulumi.String(a.Name),
+		Description:     pulumi.String("Made by em-infra for stack " + stack + "."),
 		Migrate:         pulumi.Bool(true), // without it, a change of the host would delete the machine and create it again (F23)
 		Started:         pulumi.Bool(true),
 		OnBoot:          pulumi.Bool(!a.OffAtBoot),
@@ -107,11 +133,9 @@ func systemVM(stack string, a *VirtualMachineArgs) *vm.VirtualMachineArgs {
 		Memory:          memory(a.MemoryMiB),
 		ScsiHardware:    pulumi.String(string(SCSIVirtIOSingle)),
 		Disks:           systemDisks(a),
-		Cdrom:           cdrom(pulumi.String("none")),
 		BootOrders:      pulumi.ToStringArray(bootOrder), // Proxmox VE itself appends a drive for CDs that a clone gets (qemu-server, API2/Qemu.pm)
 		NetworkDevices:  systemCards(a.Cards),
 		SerialDevices:   vm.VirtualMachineSerialDeviceArray{vm.VirtualMachineSerialDeviceArgs{Device: pulumi.String("socket")}},
-		Initialization:  systemInitialization(a),
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false), Timeout: pulumi.String("0s")},
 		Vga:             display(),
@@ -122,7 +146,20 @@ func systemVM(stack string, a *VirtualMachineArgs) *vm.VirtualMachineArgs {
 		order, up, down := startupOf(a.Startup)
 		args.Startup = vm.VirtualMachineStartupArgs{Order: pulumi.Int(order), UpDelay: pulumi.Int(up), DownDelay: pulumi.Int(down)}
 	}
+	if a.Blank {
+		args.Machine, args.Cdrom = pulumi.String(machineType), cdrom(a.ISO.volume())
+	} else {
+		args.Clone, args.Cdrom, args.Initialization = systemClone(a), cdrom(pulumi.String(noISO)), systemInitialization(a)
+	}
 	return args
+}
+
+// systemClone: the VMID is a plain number: as an output of the template it would replace every clone with it (F3).
+func systemClone(a *VirtualMachineArgs) vm.VirtualMachineCloneArgs {
+	return vm.VirtualMachineCloneArgs{
+		VmId: pulumi.Int(a.Template.vmid), NodeName: pulumi.String(a.Template.host), DatastoreId: pulumi.String(a.DiskStorage),
+		Full: pulumi.Bool(true), Retries: pulumi.Int(cloneRetries),
+	}
 }
 
 func systemDisks(a *VirtualMachineArgs) vm.VirtualMachineDiskArray {
@@ -196,7 +233,7 @@ func (args *VirtualMachineArgs) validate() error {
 	}
 	problems := []error{
 		args.System.validate(),
-		require(args.Template != nil, "Template", "give the template that it is cloned from"),
+		require(args.Template != nil || args.Blank, "Template", "give the template that it is cloned from, or set Blank"),
 		require(args.Template == nil || args.Template.host == args.Host, "Template", "is on another host: make one on the machine's own"),
 		require(len(args.DataDisks) <= hardware.MaxDataDisks, "DataDisks", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(args.DataDisks), hardware.MaxDataDisks)),
 	}
@@ -206,6 +243,27 @@ func (args *VirtualMachineArgs) validate() error {
 			requireWithin(limits.DiskGiB, disk.SizeGiB, at+".SizeGiB", "give the size in GiB"),
 			require(disk.Storage != "", at+".Storage", "name the storage"),
 			requireName(limits.Storage, disk.Storage, at+".Storage"))
+	}
+	return errors.Join(append(problems, args.validateOrigin())...)
+}
+
+// validateOrigin refuses what does not fit to where the system comes from.
+func (args *VirtualMachineArgs) validateOrigin() error {
+	if !args.Blank {
+		return require(args.ISO == nil, "ISO", "a machine from a template is installed from none: leave it out, or set Blank")
+	}
+	const noCloudInit = "a blank machine has no cloud-init: leave it out"
+	problems := []error{
+		require(args.Template == nil, "Template", "a blank machine is cloned from none: leave it out"),
+		require(args.ISO == nil || args.ISO.host == args.Host, "ISO", "is on another host: download one to the machine's own"),
+		require(args.User == "", "User", noCloudInit),
+		require(args.Password == nil, "Password", noCloudInit),
+		require(len(args.Keys) == 0, "Keys", noCloudInit),
+		require(len(args.Nameservers) == 0, "Nameservers", noCloudInit),
+		require(args.SearchDomain == "", "SearchDomain", noCloudInit),
+	}
+	for i, card := range args.Cards {
+		problems = append(problems, require(!card.Address.IsValid(), fmt.Sprintf("Cards[%d].Address", i), noCloudInit))
 	}
 	return errors.Join(problems...)
 }

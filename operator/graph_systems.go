@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func picturedSystems(inv *systems.Inventory, found []status.System) graph.System
 		manifest.Counted(len(inv.File.VirtualMachines), "virtual machine"), manifest.Counted(len(inv.File.Containers), "container"),
 	}, " · ")}
 	for _, machine := range inv.File.VirtualMachines {
-		drawn := picturedSystem(machine.System, graph.VirtualMachine, machine.Image)
+		drawn := picturedSystem(machine.System, graph.VirtualMachine, cmp.Or(machine.Image, machine.ISO))
 		for _, disk := range machine.DataDisks {
 			drawn.DiskGiB += disk.SizeGiB
 		}
@@ -45,7 +46,10 @@ func picturedSystem(s systems.System, kind graph.SystemKind, source string) grap
 		Name: s.Name, Host: s.Host, Kind: kind, VMID: s.VMID, Source: source, Cores: s.Cores, MemoryMiB: s.MemoryMiB, DiskGiB: s.DiskGiB,
 	}
 	for _, card := range s.Cards {
-		text := card.Address.String() + " on " + card.Bridge
+		text := card.Bridge
+		if address := card.Address.String(); address != "" { // that of a machine from an ISO is not known
+			text = address + " on " + card.Bridge
+		}
 		if card.VLAN != 0 {
 			text += fmt.Sprintf(", VLAN %d", card.VLAN)
 		}

@@ -89,7 +89,7 @@ func (l *outOfBand) askForContainers(ctx context.Context, host pve.Connection, d
 	return nil
 }
 
-// askForSources checks whether the templates of images and the files of templates of containers exist that Commands have made.
+// askForSources checks whether the templates of images, and the files of ISOs and of templates of containers exist that Commands have made.
 func (l *outOfBand) askForSources(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, inv *systems.Inventory) error {
 	reader, err := pve.NewReader(host)
 	if err != nil {
@@ -104,19 +104,36 @@ func (l *outOfBand) askForSources(ctx context.Context, host pve.Connection, depl
 			l.isGone(deployment, stacks.ImageName(inv, image), fmt.Sprintf("template %s (VM %d)", image.Name, image.VMID))
 		}
 	}
-	for _, template := range inv.File.ContainerTemplates {
-		for _, node := range inv.File.TemplateHosts(template.Name) {
-			volumes, err := reader.Volumes(ctx, node, inv.File.Proxmox.FileStorage)
-			if err != nil {
-				return err
-			}
-			volume := inv.File.Proxmox.FileStorage + ":vztmpl/" + template.File()
-			if !slices.ContainsFunc(volumes, func(v pve.Volume) bool { return v.ID == volume }) {
-				l.isGone(deployment, stacks.ContainerTemplateName(inv, template, node), volume+" on "+node)
-			}
+	for _, file := range downloadsOf(inv) {
+		volumes, err := reader.Volumes(ctx, file.host, inv.File.Proxmox.FileStorage)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(volumes, func(v pve.Volume) bool { return v.ID == file.volume }) {
+			l.isGone(deployment, file.resource, file.volume+" on "+file.host)
 		}
 	}
 	return nil
+}
+
+// downloaded is a file that a host has downloaded.
+type downloaded struct{ host, volume, resource string }
+
+// downloadsOf returns the files of ISOs in drives and of templates of containers, on each of their hosts.
+func downloadsOf(inv *systems.Inventory) []downloaded {
+	var files []downloaded
+	storage := inv.File.Proxmox.FileStorage
+	for _, iso := range inv.File.ISOs {
+		for _, host := range inv.File.ISOHosts(iso.Name) {
+			files = append(files, downloaded{host, storage + ":iso/" + iso.File(), stacks.ISOName(inv, iso, host)})
+		}
+	}
+	for _, template := range inv.File.ContainerTemplates {
+		for _, host := range inv.File.TemplateHosts(template.Name) {
+			files = append(files, downloaded{host, storage + ":vztmpl/" + template.File(), stacks.ContainerTemplateName(inv, template, host)})
+		}
+	}
+	return files
 }
 
 // isGone notes that what a Command has made is not there any more, if the state has the Command.

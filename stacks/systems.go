@@ -12,7 +12,7 @@ import (
 
 // Names of the outputs of a stack of systems, beside [OutputContract] and [OutputPlugins]. They are a contract.
 const (
-	// OutputSystemAddresses maps the name of a system to its first static address; a system with DHCP alone has none.
+	// OutputSystemAddresses maps the name of a system to its first static address; a system with DHCP alone has none, and one from an ISO has none either.
 	OutputSystemAddresses = "systemAddresses"
 	// OutputSystemVMIDs maps the name of a system to its VMID.
 	OutputSystemVMIDs = "systemVmIds"
@@ -54,11 +54,12 @@ type systemsRun struct {
 
 	pools     map[string]*components.Pool
 	images    map[string]*components.ImageTemplate
-	templates map[hostedTemplate]*components.ContainerTemplate
+	isos      map[hosted]*components.ISO
+	templates map[hosted]*components.ContainerTemplate
 }
 
-// hostedTemplate is a template of containers on one host.
-type hostedTemplate struct{ template, host string }
+// hosted is a template of containers, or an ISO, on one host.
+type hosted struct{ name, host string }
 
 // ImageName returns the logical name of the resource that makes the template of an image, for code that reads a state. The VMID is its
 // identity: a template of another name is the same guest.
@@ -79,6 +80,15 @@ func containerTemplateName(file systems.File, template systems.ContainerTemplate
 	return file.Name + "-template-" + template.Name + "-" + host
 }
 
+// ISOName returns the logical name of the resource that makes a host download an ISO.
+func ISOName(inv *systems.Inventory, iso systems.ISO, host string) string {
+	return isoName(inv.File, iso, host)
+}
+
+func isoName(file systems.File, iso systems.ISO, host string) string {
+	return file.Name + "-iso-" + iso.Name + "-" + host
+}
+
 // newPools makes the pools that the systems name, unless they exist.
 func (r *systemsRun) newPools() error {
 	r.pools = map[string]*components.Pool{}
@@ -92,9 +102,20 @@ func (r *systemsRun) newPools() error {
 	return nil
 }
 
-// newSources makes what the systems are made from: templates of images, and the files of templates of containers on each of their hosts.
+// newSources makes what the systems are made from: templates of images, and the files of ISOs and templates of containers on each of their
+// hosts.
 func (r *systemsRun) newSources() error {
-	r.images, r.templates = map[string]*components.ImageTemplate{}, map[hostedTemplate]*components.ContainerTemplate{}
+	if err := r.newImages(); err != nil {
+		return err
+	}
+	if err := r.newISOs(); err != nil {
+		return err
+	}
+	return r.newTemplates()
+}
+
+func (r *systemsRun) newImages() error {
+	r.images = map[string]*components.ImageTemplate{}
 	for _, image := range r.file.Images {
 		made, err := components.NewImageTemplate(r.ctx, imageName(r.file, image), &components.ImageTemplateArgs{
 			API: r.api, Host: image.Host, VMID: image.VMID, Name: image.Name, DiskStorage: image.DiskStorage,
@@ -105,6 +126,28 @@ func (r *systemsRun) newSources() error {
 		}
 		r.images[image.Name] = made
 	}
+	return nil
+}
+
+// newISOs lets a host download an ISO only while one of its machines has it in its drive.
+func (r *systemsRun) newISOs() error {
+	r.isos = map[hosted]*components.ISO{}
+	for _, iso := range r.file.ISOs {
+		for _, host := range r.file.ISOHosts(iso.Name) {
+			made, err := components.NewISO(r.ctx, isoName(r.file, iso, host), &components.ISOArgs{
+				API: r.api, Host: host, Source: r.source(iso.Source, iso.File()),
+			}, r.shared)
+			if err != nil {
+				return err
+			}
+			r.isos[hosted{iso.Name, host}] = made
+		}
+	}
+	return nil
+}
+
+func (r *systemsRun) newTemplates() error {
+	r.templates = map[hosted]*components.ContainerTemplate{}
 	for _, template := range r.file.ContainerTemplates {
 		for _, host := range r.file.TemplateHosts(template.Name) {
 			made, err := components.NewContainerTemplate(r.ctx, containerTemplateName(r.file, template, host), &components.ContainerTemplateArgs{
@@ -113,7 +156,7 @@ func (r *systemsRun) newSources() error {
 			if err != nil {
 				return err
 			}
-			r.templates[hostedTemplate{template.Name, host}] = made
+			r.templates[hosted{template.Name, host}] = made
 		}
 	}
 	return nil
@@ -126,7 +169,12 @@ func (r *systemsRun) source(source systems.Source, file string) components.Image
 func (r *systemsRun) newMachines() error {
 	for _, machine := range r.file.VirtualMachines {
 		args := &components.VirtualMachineArgs{
-			System: r.system(machine.System), Template: r.images[machine.Image], CPUType: machine.CPUType, User: machine.User, Pool: r.pools[machine.Pool],
+			System: r.system(machine.System), CPUType: machine.CPUType, Pool: r.pools[machine.Pool],
+		}
+		if machine.IsAppliance() {
+			args.Blank, args.ISO = true, r.isos[hosted{machine.Disc(), machine.Host}]
+		} else {
+			args.Template, args.User, args.Keys = r.images[machine.Image], machine.User, r.file.KeysOf(machine.System)
 		}
 		for _, disk := range machine.DataDisks {
 			args.DataDisks = append(args.DataDisks, components.SystemDisk{SizeGiB: disk.SizeGiB, Storage: disk.Storage})
@@ -144,8 +192,10 @@ func (r *systemsRun) newContainers() error {
 		osTypes[template.Name] = string(template.OSType)
 	}
 	for _, container := range r.file.Containers {
+		system := r.system(container.System)
+		system.Keys = r.file.KeysOf(container.System)
 		_, err := components.NewContainer(r.ctx, r.file.Name+"-"+container.Name, &components.ContainerArgs{
-			System: r.system(container.System), API: r.api, Template: r.templates[hostedTemplate{container.Template, container.Host}],
+			System: system, API: r.api, Template: r.templates[hosted{container.Template, container.Host}],
 			OSType: osTypes[container.Template], SwapMiB: container.SwapMiB, Nesting: container.Nesting, Pool: r.pools[container.Pool],
 		}, r.shared)
 		if err != nil {
@@ -158,7 +208,7 @@ func (r *systemsRun) newContainers() error {
 func (r *systemsRun) system(s systems.System) components.System {
 	args := components.System{
 		Name: s.Name, Host: s.Host, VMID: s.VMID, Cores: s.Cores, MemoryMiB: s.MemoryMiB, DiskGiB: s.DiskGiB, DiskStorage: s.DiskStorage,
-		Nameservers: s.Nameservers, SearchDomain: s.SearchDomain, Keys: r.file.KeysOf(s), OffAtBoot: !s.OnBoot, Tags: r.file.TagsOf(s), Protect: s.Protect,
+		Nameservers: s.Nameservers, SearchDomain: s.SearchDomain, OffAtBoot: !s.OnBoot, Tags: r.file.TagsOf(s), Protect: s.Protect,
 	}
 	for _, card := range s.Cards {
 		args.Cards = append(args.Cards, components.Card{

@@ -10,10 +10,12 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// The sizes of what stands in for a file on the internet: those of a Debian image and of a template of containers.
+// The sizes of what stands in for a file on the internet: those of a Debian image, of the installer of an appliance, and of a template of
+// containers.
 const (
 	imageBytes    = 330 << 20
 	imageDisk     = 3 << 30
+	isoBytes      = 900 << 20
 	templateBytes = 130 << 20
 )
 
@@ -90,6 +92,9 @@ func standInsOf(file systems.File) func(url string) (proxmox.StandIn, bool) {
 	}
 	for _, image := range file.Images {
 		add(image.Source, imageBytes, imageDisk)
+	}
+	for _, iso := range file.ISOs {
+		add(iso.Source, isoBytes, 0)
 	}
 	for _, template := range file.ContainerTemplates {
 		add(template.Source, templateBytes, 0)

@@ -32,8 +32,26 @@ func (i Image) split() (storage, content, file string, err error) {
 	return storage, content, file, nil
 }
 
+// compressions are the endings of ISOs that a host decompresses as it downloads them, with their names in Proxmox VE (pve-storage,
+// PVE/Storage.pm, decompressor_info).
+var compressions = []string{"gz", "bz2", "zst"}
+
+// compression returns how an ISO is compressed at its source; "" if it is not, and for any other file, which Proxmox VE does not decompress.
+func (i Image) compression() string {
+	source, err := url.Parse(i.URL)
+	if err != nil || !strings.Contains(i.Volume, ":iso/") {
+		return ""
+	}
+	at := slices.IndexFunc(compressions, func(ending string) bool { return strings.HasSuffix(strings.ToLower(source.Path), "."+ending) })
+	if at < 0 {
+		return ""
+	}
+	return compressions[at]
+}
+
 // EnsureImage makes the host download a file. The host keeps a file of that name that has the checksum, and refuses one with
-// another (pve-common Tools.pm, download_file_from_url): nothing is ever overwritten.
+// another (pve-common Tools.pm, download_file_from_url): nothing is ever overwritten. The checksum of a compressed ISO is not that of the
+// file which the host has then, so a file of its name is taken for it.
 func (c Connection) EnsureImage(ctx context.Context, image Image) error {
 	storage, content, file, err := image.split()
 	if err != nil {
@@ -44,10 +62,17 @@ func (c Connection) EnsureImage(ctx context.Context, image Image) error {
 		return err
 	}
 	path := nodePath(image.Host, "storage/"+url.PathEscape(storage)+"/download-url")
-	err = c.work(ctx, client, post, path, map[string]any{
+	params := map[string]any{
 		"content": content, "filename": file, "url": image.URL, "checksum": image.Checksum, "checksum-algorithm": image.Algorithm,
-	})
-	if err != nil {
+	}
+	if compression := image.compression(); compression != "" {
+		there, err := Reader{client}.HasISO(ctx, ISO{Host: image.Host, Volume: image.Volume})
+		if err != nil || there {
+			return err
+		}
+		params["compression"] = compression
+	}
+	if err := c.work(ctx, client, post, path, params); err != nil {
 		return fmt.Errorf("%s cannot download %s to %s (%w): mend that, then run up again", image.Host, image.URL, image.Volume, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package pve_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,50 @@ func TestAFileThatIsThereIsKept(t *testing.T) {
 	image := pve.Image{Host: node, Volume: "local:vztmpl/debian.tar.zst", URL: debianURL, Algorithm: "sha512", Checksum: "ab12"}
 	require.NoError(t, e.connection.EnsureImage(t.Context(), image))
 	require.NoError(t, e.connection.EnsureImage(t.Context(), image))
+	image.Checksum = "cd34"
+	require.ErrorContains(t, e.connection.EnsureImage(t.Context(), image), "mismatch (got 'ab12' != expect 'cd34'), aborting")
+}
+
+// TestACompressedISOIsDecompressedOnce: the checksum is that of the compressed file, so the host cannot compare it with what it has.
+func TestACompressedISOIsDecompressedOnce(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"https://images.example/OPNsense-dvd.iso.bz2", "https://images.example/pfSense.iso.gz", "https://images.example/a.ISO.ZST?x=1"} {
+		t.Run(address, func(t *testing.T) {
+			t.Parallel()
+			e := newHost(t, withImages)
+			image := pve.Image{Host: node, Volume: "local:iso/opnsense-ab12.iso", URL: address, Algorithm: "sha512", Checksum: "ab12"}
+			require.NoError(t, e.connection.EnsureImage(t.Context(), image))
+			require.NoError(t, e.connection.EnsureImage(t.Context(), image))
+			require.Equal(t, 1, e.downloads())
+			require.Contains(t, e.server.Volumes(), node+"/"+image.Volume)
+			plain := image
+			plain.URL = "https://images.example/OPNsense-dvd.iso"
+			require.ErrorContains(t, e.connection.EnsureImage(t.Context(), plain), "mismatch (got '' != expect 'ab12'), aborting", "it was decompressed")
+
+			image.Volume, image.Checksum = "local:iso/other.iso", "ffff"
+			require.ErrorContains(t, e.connection.EnsureImage(t.Context(), image), "checksum mismatch: got 'ab12' != expect 'ffff'")
+		})
+	}
+}
+
+// downloads returns how many downloads were asked for.
+func (e *emulated) downloads() (count int) {
+	for _, call := range e.server.Calls() {
+		if strings.HasSuffix(call.Path, "/download-url") {
+			count++
+		}
+	}
+	return count
+}
+
+// TestAnISOIsKeptByItsChecksum as any file is that is not compressed.
+func TestAnISOIsKeptByItsChecksum(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, withImages)
+	image := pve.Image{Host: node, Volume: "local:iso/truenas-ab12.iso", URL: "https://images.example/TrueNAS.iso", Algorithm: "sha512", Checksum: "ab12"}
+	require.NoError(t, e.connection.EnsureImage(t.Context(), image))
+	require.NoError(t, e.connection.EnsureImage(t.Context(), image))
+	require.Equal(t, 2, e.downloads(), "the host compares the checksum")
 	image.Checksum = "cd34"
 	require.ErrorContains(t, e.connection.EnsureImage(t.Context(), image), "mismatch (got 'ab12' != expect 'cd34'), aborting")
 }

@@ -1,7 +1,9 @@
 package proxmox_test
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -106,6 +108,16 @@ func TestDownloadsOfDiskImages(t *testing.T) {
 	require.Equal(t, uint64(2<<30), info.Size, "of an image the size of its disk")
 }
 
+// TestACompressedISO is there under its own checksum only, which is not that of the compressed file.
+func TestACompressedISO(t *testing.T) {
+	t.Parallel()
+
+	l, _ := newImportLab(t)
+	params := values("content=iso filename=a.iso compression=bz2 url=https://images.example/dated.qcow2 checksum=ab12 checksum-algorithm=sha512")
+	require.Equal(t, "OK", l.task(http.MethodPost, downloads, params))
+	require.Equal(t, "mismatch (got '' != expect 'ab12'), aborting", l.task(http.MethodPost, downloads, params))
+}
+
 func TestImport(t *testing.T) {
 	t.Parallel()
 
@@ -140,4 +152,44 @@ func TestImport(t *testing.T) {
 		l.task(http.MethodPost, create, values("vmid=102 scsi0=tank:0,import-from=local:import/gone.qcow2")))
 	require.Equal(t, []int{101, 9100}, l.vmids())
 	require.NotContains(t, l.server.Volumes(), "vmhost/tank:vm-102-disk-0")
+}
+
+// TestAnApplianceIsInstalledFromItsISO: its first disk has the system of the ISO from its first start on, so it boots without the ISO, too.
+func TestAnApplianceIsInstalledFromItsISO(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct{ url, drives, want string }{
+		"an ISO that stands in for another": {"https://images.example/opnsense.iso", "scsi0=tank:8 scsi1=tank:8 ide0=local:iso/a.iso,media=cdrom boot=order=scsi0;ide0", "opnsense.iso"},
+		"without an order":                  {"https://images.example/opnsense.iso", "scsi0=tank:8 ide0=local:iso/a.iso,media=cdrom", "opnsense.iso"},
+		"an ISO that is not booted":         {"https://images.example/opnsense.iso", "scsi0=tank:8 ide0=local:iso/a.iso,media=cdrom boot=order=scsi0", ""},
+		"an empty drive":                    {"https://images.example/opnsense.iso", "scsi0=tank:8 ide0=none,media=cdrom boot=order=scsi0;ide0", ""},
+		"Talos, which installs itself":      {"", "scsi0=tank:8 ide0=local:iso/a.iso,media=cdrom boot=order=scsi0;ide0", ""},
+		"no disk":                           {"https://images.example/opnsense.iso", "ide0=local:iso/a.iso,media=cdrom boot=order=ide0", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			m := &machines{}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "talos") }))
+			t.Cleanup(server.Close)
+			l := newLab(t, func(c *proxmox.Config) {
+				c.Machines = m
+				c.StandIns = func(url string) (proxmox.StandIn, bool) {
+					return proxmox.StandIn{Bytes: 300 << 20}, url == test.url
+				}
+			})
+			l.must(http.MethodPost, downloads, values("content=iso filename=a.iso url="+cmp.Or(test.url, server.URL+"/talos.iso")))
+			l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 "+test.drives))
+
+			for _, want := range []string{"", test.want} {
+				l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
+
+				for i, disk := range m.machine(101).Disks {
+					require.Equal(t, map[bool]string{true: want}[i == 0], disk.Origin, disk.Slot)
+				}
+
+				l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/stop", nil)
+			}
+		})
+	}
 }

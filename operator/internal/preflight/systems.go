@@ -77,6 +77,9 @@ func asksOfSystems(file systems.File, host string) []ask {
 		add(image.Host, image.DiskStorage, "images")
 	}
 	for _, machine := range file.VirtualMachines {
+		if machine.Disc() != "" {
+			add(machine.Host, file.Proxmox.FileStorage, "iso")
+		}
 		add(machine.Host, machine.DiskStorage, "images")
 		for _, disk := range machine.DataDisks {
 			add(machine.Host, disk.Storage, "images")

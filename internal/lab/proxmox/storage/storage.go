@@ -104,8 +104,8 @@ type Volume struct {
 	// Size is the virtual size in bytes, Used what has been written.
 	Size uint64 `json:"size"`
 	Used uint64 `json:"used"`
-	// Origin is the name of the imported file whose system the image contains, or that a file stands in for; "" for an image that
-	// began blank and for a file that was downloaded.
+	// Origin is the name of the imported file whose system the image contains, of the ISO that it was installed from, or that a file stands
+	// in for; "" for an image that began blank and for a file that was downloaded.
 	Origin string `json:"origin,omitempty"`
 	// Parent is the base volume of a linked clone.
 	Parent string `json:"parent,omitempty"`

@@ -221,6 +221,10 @@ func (s *Service) download(w *task.Worker, params schema.Params, in incoming) er
 		return err
 	}
 
+	if params.Has("compression") {
+		got.sums = nil // they are those of the compressed file, which is not kept
+	}
+
 	if err := s.locked(func() error { return s.store(in, got, virtual) }); err != nil {
 		return fmt.Errorf("download failed: %w", err)
 	}

@@ -240,6 +240,22 @@ func (s *Service) Resize(node, id string, bytes uint64) error {
 	return st.Resize(node, id, bytes)
 }
 
+// Inscribe records the system that was installed on a volume.
+func (s *Service) Inscribe(node, id, origin string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	_, v, err := s.volume(node, id)
+	if err != nil {
+		return err
+	}
+
+	v.Origin = origin
+	s.env.Changed()
+
+	return nil
+}
+
 // Free removes a volume. If it cannot be removed, it stays, as on a real host, which only warns.
 func (s *Service) Free(node, id string) {
 	s.mu.Lock()

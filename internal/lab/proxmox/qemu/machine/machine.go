@@ -84,7 +84,8 @@ type Disk struct {
 	// ID identifies the disk: a recreated VM has new ones, a grown or moved disk keeps its own.
 	ID    string
 	Bytes uint64
-	// Origin is the name of the imported file whose system the disk contains; "" for a disk that began blank.
+	// Origin is the name of the imported file whose system the disk contains, or of the ISO that it was installed from; "" for a disk that is
+	// blank, or has Talos.
 	Origin string
 	// Serial that the guest may see, or "".
 	Serial string

@@ -89,6 +89,10 @@ func (s *Service) boot(w *task.Worker, vmid int, node string) error {
 		err = s.powerOn(w, shown)
 	}
 
+	if err == nil {
+		err = s.configs.On(node, vmid, func(m *config.VM) error { return s.disks.Install(m, shown) })
+	}
+
 	if err != nil {
 		s.processes.Fail(vmid)
 		return err
