@@ -73,15 +73,19 @@ func TestPicturedSystems(t *testing.T) {
 	file := systems.File{
 		Name: "site-systems",
 		VirtualMachines: []systems.VirtualMachine{{
-			System: systems.System{Name: "tools", Host: "pve1", VMID: 210, Cores: 2, MemoryMiB: 2048, DiskGiB: 16, Cards: []systems.Card{{Bridge: "vmbr0", VLAN: 20}, {Bridge: "vmbr1"}}},
+			System: systems.System{Name: "tools", Host: "pve1", VMID: 210, Cores: 2, MemoryMiB: 2048, DiskGiB: 16, Cards: []systems.Card{{Address: systems.Address{DHCP: true}, Bridge: "vmbr0", VLAN: 20}, {Address: systems.Address{DHCP: true}, Bridge: "vmbr1"}}},
 			Image:  "debian", DataDisks: []systems.DataDisk{{SizeGiB: 100}},
+		}, {
+			System: systems.System{Name: "firewall", Host: "pve1", VMID: 220, Cores: 1, MemoryMiB: 1024, DiskGiB: 8, Cards: []systems.Card{{Bridge: "vmbr0"}, {Bridge: "vmbr0", VLAN: 30}}},
+			ISO:    "opnsense",
 		}},
 		Containers: []systems.Container{{System: systems.System{Name: "pihole", Host: "pve2", VMID: 211, Cores: 1, MemoryMiB: 512, DiskGiB: 8}, Template: "alpine"}},
 	}
 	require.Equal(t, graph.Systems{
-		Name: "site-systems", About: "1 virtual machine · 1 container",
+		Name: "site-systems", About: "2 virtual machines · 1 container",
 		Systems: []graph.System{
 			{Name: "tools", Host: "pve1", VMID: 210, Source: "debian", Cores: 2, MemoryMiB: 2048, DiskGiB: 116, Cards: []string{"dhcp on vmbr0, VLAN 20", "dhcp on vmbr1"}},
+			{Name: "firewall", Host: "pve1", VMID: 220, Source: "opnsense", Cores: 1, MemoryMiB: 1024, DiskGiB: 8, Cards: []string{"vmbr0", "vmbr0, VLAN 30"}},
 			{Name: "pihole", Host: "pve2", Kind: graph.Container, VMID: 211, Source: "alpine", Cores: 1, MemoryMiB: 512, DiskGiB: 8, Status: "stopped"},
 		},
 	}, operator.PicturedSystems(&systems.Inventory{File: file}, []status.System{{Name: "pihole", VMID: 211, Status: "stopped"}}))

@@ -32,6 +32,7 @@ func TestReboots(t *testing.T) {
 		{"the CPU of its host", map[string]any{"cpu": map[string]any{"type": "host"}}, true},
 		{"a GPU", map[string]any{"hostpcis": []any{map[string]any{"mapping": "rtx3090"}}}, true},
 		{"how long the provider waits", map[string]any{"timeoutMoveDisk": 1800.0, "stopOnDestroy": true}, false},
+		{"what is in the CD-ROM drive", map[string]any{"cdrom": map[string]any{"fileId": "none"}}, false},
 		{"what no row names", map[string]any{"bios": "seabios"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -228,6 +228,16 @@ func rows() []row {
 			"refused: set name back to pihole for dns, or put pihole back into systems.yaml",
 		},
 		{
+			"a system is made", "from an ISO, and one that is installed", []event{
+				{op: apitype.OpCreate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN, new: appliance(iso, nil)},
+				{op: apitype.OpCreate, kind: token.VirtualMachine, name: "site-nas-vm", parent: urn(token.StandaloneMachine, "site-nas"), new: appliance("none", map[string]any{"name": "nas", "vmId": 221.0})},
+				{op: apitype.OpCreate, kind: token.Command, name: "site-iso-opnsense-vmhost", new: map[string]any{"create": "em-infra image ensure vmhost " + iso}},
+			},
+			" CREATE   nas                       VM 221 on vmhost\n" +
+				" CREATE   site-iso-opnsense-vmhost  local:iso/opnsense-abab.iso, unless the host has it\n" +
+				" CREATE   tools                     VM 210 on vmhost\n          it boots the ISO in its drive: install it on its console in Proxmox VE, then set ejected: true\n", "",
+		},
+		{
 			"a system is changed", "a machine reboots for its memory", []event{{
 				op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
 				old: tools(nil), new: tools(map[string]any{"memory": map[string]any{"dedicated": 4096.0}}), changed: []string{"memory.dedicated"},
@@ -254,6 +264,40 @@ func rows() []row {
 				old: tools(nil), new: tools(map[string]any{"disks": []any{map[string]any{"size": 8.0}}}), changed: []string{"disks[0].size"},
 			}},
 			" CANNOT   tools  disk 16 → 8 GiB cannot shrink: Proxmox VE only grows disks\n", "refused: set diskGiB back to 16 for tools",
+		},
+		{
+			"a system is changed", "its ISO is ejected", []event{
+				{
+					op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
+					old: appliance(iso, nil), new: appliance("none", nil), changed: []string{"cdrom.fileId"},
+				},
+				{op: apitype.OpDelete, kind: token.Command, name: "site-iso-opnsense-vmhost", old: map[string]any{"create": "em-infra image ensure vmhost " + iso}},
+			},
+			" CHANGE   site-iso-opnsense-vmhost  local:iso/opnsense-abab.iso is not needed any more, and stays on vmhost\n" +
+				"          to remove it, once no machine and no snapshot has it in its drive, as root on vmhost: `pvesm free local:iso/opnsense-abab.iso`\n" +
+				" CHANGE   tools                     CD-ROM local:iso/opnsense-abab.iso → none\n", "",
+		},
+		{
+			"a system is changed", "it cannot move with an ISO in its drive, not even if it is ejected in the same run", []event{{
+				op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
+				old: appliance(iso, nil), new: appliance("none", map[string]any{"nodeName": "other"}), changed: []string{"nodeName", "cdrom.fileId"},
+			}},
+			" CANNOT   tools  CD-ROM local:iso/opnsense-abab.iso → none; host vmhost → other; a machine does not move with an ISO in its drive, local:iso/opnsense-abab.iso\n",
+			"refused: set host back to vmhost for tools and ejected: true, run up, and then move it",
+		},
+		{
+			"a system is changed", "an appliance with an empty drive moves", []event{{
+				op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
+				old: appliance("none", nil), new: appliance("none", map[string]any{"nodeName": "other"}), changed: []string{"nodeName"},
+			}},
+			" CHANGE   tools  host vmhost → other\n          it moves there as it runs\n", "",
+		},
+		{
+			"a system is changed", "the cores of one with an ISO in its drive", []event{{
+				op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
+				old: appliance(iso, nil), new: appliance(iso, map[string]any{"cpu": map[string]any{"cores": 2.0}}), changed: []string{"cpu.cores"},
+			}},
+			" REBOOT   tools  cores 1 → 2\n          it is away while it reboots, about 1 min\n", "",
 		},
 		{
 			"a system is replaced", "a container with another VMID", []event{{

@@ -76,6 +76,9 @@ func systemCreated(s plan.Step, t topology) *Finding {
 	if address := firstAddress(s.New); address != "" {
 		f.What[0] += ", " + address
 	}
+	if discOf(s.New) != "" {
+		f.Means = []string{"it boots the ISO in its drive: install it on its console in Proxmox VE, then set ejected: true"}
+	}
 	if former := t.freed[vmidOf(s.New)]; former != "" {
 		f.Kind, f.What = Impossible, []string{fmt.Sprintf("VMID %s is that of %s, which is deleted in the same run: a new system is made before an old one is deleted", vmidOf(s.New), former)}
 		f.Means = []string{fmt.Sprintf("to begin anew under the other name, remove %s, run up, and then add %s", former, f.Subject)}
@@ -103,10 +106,32 @@ func systemChanged(s plan.Step, _ topology) *Finding {
 		of = machineupdate.OfContainer
 	}
 	f.addChanges(s, of)
+	f.addMoveWithDisc(s)
 	if f.Kind == Reboot {
 		f.Means = append(f.Means, fmt.Sprintf("it is away while it reboots, about %d min", rebootMinutes))
 	}
 	return f
+}
+
+// discOf returns the ISO in the drive of a machine; "" for none.
+func discOf(inputs map[string]any) string {
+	if volume := propertymap.Text(inputs, "cdrom.fileId"); strings.Contains(volume, ":iso/") {
+		return volume
+	}
+	return ""
+}
+
+// addMoveWithDisc makes it impossible to move a machine with an ISO in its drive to another host: Proxmox VE migrates none with an ISO on a
+// storage that both hosts do not share (qemu-server, QemuMigrate.pm, scan_local_volumes), and the provider migrates a machine before it
+// changes its drive (bpg/terraform-provider-proxmox v0.73.0, vm.go, vmUpdate).
+func (f *Finding) addMoveWithDisc(s plan.Step) {
+	before, after := propertymap.Text(s.Old, "nodeName"), propertymap.Text(s.New, "nodeName")
+	if before == after || discOf(s.Old) == "" {
+		return
+	}
+	f.Kind, f.Means = Impossible, nil
+	f.What = append(f.What, "a machine does not move with an ISO in its drive, "+discOf(s.Old))
+	f.Undo = append(f.Undo, fmt.Sprintf("set host back to %s for %s and ejected: true, run up, and then move it", before, f.Subject))
 }
 
 // replacing are the properties of a system whose change replaces it, by their keys in the inventory.
@@ -171,16 +196,21 @@ func sizeOf(inputs map[string]any) int {
 	return size
 }
 
-// sourceOfSystems matches the Commands that make the templates of images, and have hosts download templates of containers.
+// sourceOfSystems matches the Commands that make the templates of images, and have hosts download ISOs and templates of containers.
 func sourceOfSystems(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.Contains(propertymap.Text(s.Present(), "create"), " image ")
 }
 
 func sourceChanged(s plan.Step, _ topology) *Finding {
 	words := strings.Fields(propertymap.Text(s.Present(), "create"))
-	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{words[len(words)-1] + ", unless the host has it"}, rank: rankRest}
+	host, volume := words[len(words)-2], words[len(words)-1]
+	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{volume + ", unless the host has it"}, rank: rankRest}
+	if s.Op == apitype.OpDelete {
+		f.Kind, f.What = Change, []string{fmt.Sprintf("%s is not needed any more, and stays on %s", volume, host)}
+		f.Means = []string{fmt.Sprintf("to remove it, once no machine and no snapshot has it in its drive, as root on %s: `pvesm free %s`", host, volume)}
+	}
 	if propertymap.Text(s.Present(), "delete") != "" {
-		f.What = []string{"template of an image"}
+		f.Kind, f.What, f.Means = kinds[s.Op], []string{"template of an image"}, nil
 		if s.Op != apitype.OpCreate {
 			f.Means = []string{"machines that were cloned from it do not notice"}
 		}

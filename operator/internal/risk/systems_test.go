@@ -19,6 +19,17 @@ func tools(others map[string]any) map[string]any {
 	return inputs
 }
 
+// iso is the disc of an installer.
+const iso = "local:iso/opnsense-abab.iso"
+
+// appliance returns the inputs of a machine that is installed from an ISO, with what is in its drive, and others.
+func appliance(drive string, others map[string]any) map[string]any {
+	inputs := tools(map[string]any{"cdrom": map[string]any{"fileId": drive}, "cpu": map[string]any{"cores": 1.0}})
+	delete(inputs, "initialization")
+	maps.Copy(inputs, others)
+	return inputs
+}
+
 // pihole returns the inputs of a container, with others.
 func pihole(others map[string]any) map[string]any {
 	inputs := map[string]any{
