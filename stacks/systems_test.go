@@ -64,6 +64,32 @@ func TestEveryKeyOfSystemsReachesTheHost(t *testing.T) {
 	require.InDelta(t, 1, container["startup"].ObjectValue()["order"].NumberValue(), 0)
 }
 
+// TestAppliances: a machine from an ISO begins with a blank disk, has nothing of cloud-init, and boots the disc in its drive until that is
+// ejected. Only hosts of such a drive download the ISO.
+func TestAppliances(t *testing.T) {
+	t.Parallel()
+	r, err := runWith(t, stacks.Options{Root: "..", Inventory: filepath.Join("internal", "inventory", "systems", "testdata", "valid-appliances")}, reachable(nil))
+	require.NoError(t, err)
+	iso := r.Named(t, "command:local:Command", "home-iso-opnsense-vmhost").Inputs
+	require.Contains(t, iso["create"].StringValue(), " image ensure vmhost local:iso/opnsense-abababababababab.iso")
+	require.Equal(t, "https://images.example/OPNsense-25.1-dvd-amd64.iso.bz2", iso["environment"].ObjectValue()["EM_INFRA_IMAGE_URL"].StringValue())
+
+	const machineToken = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	for name, drive := range map[string]string{"firewall": "local:iso/opnsense-abababababababab.iso", "nas": "none"} {
+		machine := r.Named(t, machineToken, "home-"+name+"-vm").Inputs
+		require.Equal(t, drive, machine["cdrom"].ObjectValue()["fileId"].StringValue())
+		require.Equal(t, "scsi0", machine["bootOrders"].ArrayValue()[0].StringValue(), "an installed disk is booted before the ISO")
+		require.NotContains(t, machine, "clone")
+		require.NotContains(t, machine, "initialization", "neither the SSH keys nor the name servers of the file")
+	}
+	require.Equal(t, "q35", r.Named(t, machineToken, "home-firewall-vm").Inputs["machine"].StringValue())
+	tools := r.Named(t, machineToken, "home-tools-vm").Inputs
+	require.Len(t, tools["initialization"].ObjectValue()["userAccount"].ObjectValue()["keys"].ArrayValue(), 1)
+	for key := range r.Resources {
+		require.NotContains(t, key, "iso-truenas", "nothing has it in its drive")
+	}
+}
+
 func TestTheProgramRefusesAnInventoryOfSystemsInTheWordsOfTheLoader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -42,6 +42,9 @@ var Installer = installer
 // BootsOtherSystem is bootsOtherSystem for tests.
 var BootsOtherSystem = bootsOtherSystem
 
+// StandIns returns what stands in for the files of a site.
+func StandIns(s Site) func(url string) (proxmox.StandIn, bool) { return s.standIns }
+
 // Leases are those of the reservations in the inventories of clusters.
 func Leases(d Description, macs []net.HardwareAddr, clusters ...string) ([]netip.Prefix, error) {
 	return reservations{clusters: clusters, lab: d}.leases(macs)

@@ -92,7 +92,7 @@ type Image struct {
 }
 
 // ISO is the disc of an installer, .iso, or compressed: .iso.gz, .iso.bz2 or .iso.zst, which the host decompresses. Each host of the machines
-// that have it in their drives downloads it, and keeps it.
+// that have it in their drives downloads it, and keeps it. Another URL or checksum is another disc, which comes into these drives instead.
 type ISO struct {
 	// Name of the ISO in this file: a DNS-1123 label. Required.
 	Name string `yaml:"name" required:"true"`
@@ -154,7 +154,7 @@ type Container struct {
 
 // System is what virtual machines and containers have in common.
 type System struct {
-	// Name in Proxmox VE and hostname, which the installer of a machine with an iso sets by itself: a DNS-1123 label, unique. Required. A system keeps its name: to give it another one, remove it and
+	// Name in Proxmox VE and hostname: a DNS-1123 label, unique. Required. A system keeps its name: to give it another one, remove it and
 	// add it again.
 	Name string `yaml:"name" required:"true"`
 	// VMID, unique in the whole of Proxmox VE. Required. A change replaces the system.

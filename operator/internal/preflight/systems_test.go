@@ -119,6 +119,32 @@ func TestWhatHostsOfSystemsLack(t *testing.T) {
 	}
 }
 
+// TestTheStorageOfAnISO must take content of that type, while the ISO is in the drive of a machine.
+func TestTheStorageOfAnISO(t *testing.T) {
+	t.Parallel()
+	const iso = "  - {name: firewall, vmid: 220, host: pve2, iso: opnsense, ejected: EJECTED, networks: [{}]}\n" +
+		"isos: [{name: opnsense, url: \"https://images.example/opnsense.iso\", checksum: \"sha256:SUM\"}]\ncontainers:"
+	config := forSystems(emulatedConfig(schema.Release91))
+	for i := range config.Hosts {
+		config.Hosts[i].Storages[0].Content = []string{lab.Import, lab.Template}
+	}
+	subject, _ := emulate(t, config)
+	withISO := func(ejected string) *systems.Inventory {
+		return systemsOf(t, "containers:", strings.Replace(iso, "EJECTED", ejected, 1))
+	}
+	require.Equal(t, []string{
+		"storage local on pve2 does not take iso, only import,vztmpl: as root on the host: `pvesm set local --content import,vztmpl,iso`",
+	}, unsound(t, subject.Host, withISO("false")))
+	require.Empty(t, unsound(t, subject.Host, withISO("true")), "its drive is empty")
+
+	maker := siteMaker()
+	maker.Inventory.File.Storages = []hosts.Storage{{Name: "local", Content: []hosts.Content{hosts.ContentISO, hosts.ContentTemplate, hosts.ContentImport}}}
+	report, err := preflight.Systems(t.Context(), preflight.SystemsSubject{Inventory: withISO("false"), Host: subject.Host, Makers: preflight.Makers{maker}})
+	require.NoError(t, err)
+	require.Len(t, report.Unsound(), 1)
+	require.Equal(t, "run `em-infra up --stack site`, whose hosts.yaml has the storage local for iso", report.Unsound()[0].Remedy)
+}
+
 // withSnapshots is systemsYAML with snapshots of both systems.
 func withSnapshots(t *testing.T) *systems.Inventory {
 	t.Helper()
