@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ofTheAppliance are the file that an ISO becomes on its host, and the drive with it.
+// discVolume is the file that the ISO becomes on its host, discDrive is the drive with it.
 const (
 	discVolume = "local:iso/opnsense-abababababababab.iso"
 	discDrive  = discVolume + ",media=cdrom,size="
@@ -33,9 +33,10 @@ virtualMachines:
   - {name: nas, vmid: 221, iso: opnsense, networks: [{}], dataDisks: [{sizeGiB: 16}]}
 `)
 
-	output := r.mustRun(0, "up", "--lab", "--yes")
-	require.Regexp(t, `(?m)^ CREATE +firewall +VM 220 on vmhost$`, output)
-	require.Contains(t, output, "it boots the ISO in its drive: install it on its console in Proxmox VE, then set ejected: true")
+	r.mustRun(0, "lab", "start")
+	preview := r.mustRun(2, "preview", "--lab")
+	require.Regexp(t, `(?m)^ CREATE +firewall +VM 220 on vmhost\n +it boots the ISO in its drive: install it on its console in Proxmox VE, then set ejected: true$`, preview)
+	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(t, []string{"firewall", "nas"}, r.guests())
 	require.Equal(t, []string{discVolume}, r.volumes("local"))
 	require.Contains(t, r.guestSetting("qemu/220", "ide0"), discDrive)
@@ -62,7 +63,8 @@ func (r *rehearsal) discIsInTheWay() {
 	r.edit("systems.yaml", "{name: firewall, host: other,", "{name: firewall,")
 
 	r.edit("systems.yaml", "vmid: 221, iso: opnsense", "vmid: 221, iso: newer")
-	require.Regexp(r.t, `(?m)^ CHANGE +nas +CD-ROM `+discVolume+` → local:iso/newer-cdcdcdcdcdcdcdcd.iso$`, r.mustRun(0, "up", "--lab", "--yes"))
+	require.Regexp(r.t, `(?m)^ CHANGE +nas +CD-ROM `+discVolume+` → local:iso/newer-cdcdcdcdcdcdcdcd.iso$`, r.mustRun(2, "preview", "--lab"))
+	r.mustRun(0, "up", "--lab", "--yes")
 	require.Contains(r.t, r.guestSetting("qemu/221", "ide0"), "local:iso/newer-cdcdcdcdcdcdcdcd.iso,")
 	require.Contains(r.t, r.guestSetting("qemu/221", "scsi0"), "local-lvm:vm-221-disk-")
 }
@@ -73,9 +75,10 @@ func (r *rehearsal) discIsEjected() {
 	r.t.Helper()
 	uptime := r.uptime("220")
 	r.edit("systems.yaml", "ejected: false", "ejected: true")
-	output := r.mustRun(0, "up", "--lab", "--yes")
-	require.Regexp(r.t, `(?m)^ CHANGE +firewall +CD-ROM `+discVolume+` → none$`, output)
-	require.Contains(r.t, output, discVolume+" is not needed any more, and stays on vmhost")
+	preview := r.mustRun(2, "preview", "--lab")
+	require.Regexp(r.t, `(?m)^ CHANGE +firewall +CD-ROM `+discVolume+` → none$`, preview)
+	require.Contains(r.t, preview, discVolume+" is not needed any more, and stays on vmhost")
+	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, "none,media=cdrom", r.guestSetting("qemu/220", "ide0"))
 	require.GreaterOrEqual(r.t, r.uptime("220"), uptime, "it was not rebooted")
 	r.hasNothingToDo()
@@ -83,7 +86,9 @@ func (r *rehearsal) discIsEjected() {
 	r.edit("systems.yaml", "vmid: 220, iso: opnsense", "vmid: 220, iso: newer")
 	r.mustRun(0, "preview", "--lab")
 	r.edit("systems.yaml", "vmid: 220,", "vmid: 220, memoryMiB: 2048,")
-	require.Regexp(r.t, `(?m)^ REBOOT +firewall +memory 1024 → 2048 MiB$`, r.mustRun(0, "up", "--lab", "--yes"))
+	require.Regexp(r.t, `(?m)^ REBOOT +firewall +memory 1024 → 2048 MiB$`, r.mustRun(2, "preview", "--lab"))
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(r.t, "2048", r.guestSetting("qemu/220", "memory"))
 	require.Regexp(r.t, `(?m)^firewall +vmhost +VM 220 running$`, r.mustRun(0, "status", "--lab"))
 
 	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/qemu/220/config", map[string]any{"ide0": discVolume + ",media=cdrom"}, nil))

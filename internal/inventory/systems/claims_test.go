@@ -101,6 +101,20 @@ func TestSystemsShareNothingWithACluster(t *testing.T) {
 	}
 }
 
+// TestAnApplianceClaimsNoAddress: its own installer has set it, so only its name, VMID and MAC addresses are known.
+func TestAnApplianceClaimsNoAddress(t *testing.T) {
+	t.Parallel()
+	inv, err := systems.Load(filepath.Join("testdata", "valid-appliances"))
+	require.NoError(t, err)
+	var claimed []string
+	for _, claim := range inv.Claims() {
+		if strings.HasSuffix(claim.Owner, " of firewall") {
+			claimed = append(claimed, claim.ID.Value)
+		}
+	}
+	require.Equal(t, []string{"firewall", "220", "BC:24:11:00:00:21", "BC:24:11:26:DD:6A"}, claimed)
+}
+
 // TestStacksOnOtherHostsAreCompared only if both name the same Proxmox VE.
 func TestStacksOnOtherHostsAreCompared(t *testing.T) {
 	t.Parallel()
