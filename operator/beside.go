@@ -127,6 +127,9 @@ func (o *Operator) Validate() (Content, error) {
 			return content, err
 		}
 	}
+	if err := o.checkNamed(content); err != nil {
+		return content, err
+	}
 	inv, isPlatform := content.(*inventory.Inventory)
 	if !isPlatform {
 		return content, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
+	"github.com/em-infra/em-infra/internal/inventory/otherstacks"
 	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
@@ -33,7 +34,8 @@ type Content interface {
 	Files() ([]manifest.EffectiveFile, error)
 }
 
-// LoadContent loads the inventory in a folder, whatever its kind is. The error contains all its problems.
+// LoadContent loads the inventory in a folder, whatever its kind is. The error contains all its problems. What it names of other stacks is not
+// looked up: that needs their project.
 func LoadContent(dir string) (Content, error) {
 	kind, err := manifest.KindOf(dir)
 	if err != nil {
@@ -86,8 +88,20 @@ func SecretPaths(content Content) []string {
 }
 
 // Content loads the stack's inventory, whatever its kind is. The error contains all its problems.
-func (o *Operator) Content() (Content, error) {
-	return LoadContent(workspace.Nearby(o.workspace.Inventory))
+func (o *Operator) Content() (Content, error) { return contentOf(o.workspace) }
+
+// contentOf loads the inventory of a stack, with what it names of other stacks.
+func contentOf(w *workspace.Workspace) (Content, error) {
+	content, err := LoadContent(workspace.Nearby(w.Inventory))
+	if err != nil {
+		return nil, err
+	}
+	if inv, isPlatform := content.(*inventory.Inventory); isPlatform {
+		if err := otherstacks.Resolve(inv, w.Root); err != nil {
+			return nil, err
+		}
+	}
+	return content, nil
 }
 
 // take reads the stack's inventory into the session. A stack that is no platform is refused by operations that work on a cluster.
@@ -102,7 +116,10 @@ func (s *session) take(needed needs) error {
 		}
 		s.layer = layer
 		if guests, hasGuests := content.(inventory.Claimant); hasGuests && needed.newStack {
-			return s.checkBeside(guests)
+			if err := s.checkBeside(guests); err != nil {
+				return err
+			}
+			return s.checkNamed(content)
 		}
 		return nil
 	}

@@ -43,14 +43,18 @@ type destroyTarget struct {
 	host        pve.Connection
 	state       *stackstate.State
 	credentials credentialFiles
+	notNeeded   func(context.Context) error
 }
 
 func (s *session) destroyTarget() destroyTarget {
 	return destroyTarget{
 		stack: s.workspace.Stack, place: s.place, inventory: s.inventory, host: s.host, state: s.state, credentials: s.credentials(),
-		files: s.content().Kind().Files(),
+		files: s.content().Kind().Files(), notNeeded: s.checkNotNeeded,
 	}
 }
+
+// CheckNotNeeded implements [destroyHost].
+func (d destroyTarget) CheckNotNeeded(ctx context.Context) error { return d.notNeeded(ctx) }
 
 // ForgetCredentials implements [destroyState].
 func (d destroyTarget) ForgetCredentials() error { return d.credentials.forget() }

@@ -24,6 +24,8 @@ type destroyRun struct {
 
 // destroyHost is the access of a destroy to Proxmox VE.
 type destroyHost interface {
+	// CheckNotNeeded refuses while clusters are there that need what the stack has.
+	CheckNotNeeded(ctx context.Context) error
 	// LeftOf returns what still exists of the stack's possessions.
 	LeftOf(ctx context.Context, had possessions) (status.Left, error)
 }
@@ -84,6 +86,9 @@ func (r destroyRun) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := r.State.CheckUnprotected(ctx); err != nil {
+		return err
+	}
+	if err := r.Host.CheckNotNeeded(ctx); err != nil {
 		return err
 	}
 	if _, err := r.Copies.BackUp(ctx, "before-destroy"); err != nil {

@@ -21,6 +21,7 @@ type destroyParts struct {
 }
 
 func (p *destroyParts) CheckUnprotected(context.Context) error { return p.step("protection") }
+func (p *destroyParts) CheckNotNeeded(context.Context) error   { return p.step("need of others") }
 func (p *destroyParts) ConfirmDestroy(context.Context) error   { return p.step("preview and consent") }
 func (p *destroyParts) DestroyAll(context.Context) error       { return p.step("engine destroy") }
 func (p *destroyParts) ForgetCredentials() error               { return p.step("forget credentials") }
@@ -43,7 +44,7 @@ func (p *destroyParts) order(lab bool) operator.DestroyRun {
 
 // wholeDestroy is the order of the steps of a destroy.
 var wholeDestroy = []string{
-	"end what a killed run left working", "protection", "backup before-destroy", "recover (going up: false)", "preview and consent",
+	"end what a killed run left working", "protection", "need of others", "backup before-destroy", "recover (going up: false)", "preview and consent",
 	"delete remnants", "what the stack has", "engine destroy", "forget credentials", "what is left",
 }
 

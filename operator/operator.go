@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/otherstacks"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -142,7 +143,14 @@ type Workspace = workspace.Workspace
 
 // Inventory loads the stack's inventory. The error contains all its problems.
 func (o *Operator) Inventory() (*inventory.Inventory, error) {
-	return inventory.Load(workspace.Nearby(o.workspace.Inventory))
+	inv, err := inventory.Load(workspace.Nearby(o.workspace.Inventory))
+	if err == nil {
+		err = otherstacks.Resolve(inv, o.workspace.Root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return inv, nil
 }
 
 func (o *Operator) emit(event Event) { o.events.Handle(event) }

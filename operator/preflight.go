@@ -55,9 +55,13 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	servers, err := s.namedServers()
+	if err != nil {
+		return nil, err
+	}
 	return preflight.Run(ctx, preflight.Subject{
 		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory,
-		Owner: s.owner, Known: s.known, Makers: makers, Box: box, KnownDatasets: s.datasets,
+		Owner: s.owner, Known: s.known, Makers: makers, Servers: servers, Box: box, KnownDatasets: s.datasets,
 	})
 }
 

@@ -77,7 +77,7 @@ func summarize(root, stack string) StackSummary {
 		found.Problem = err.Error()
 		return found
 	}
-	content, err := LoadContent(workspace.Nearby(w.Inventory))
+	content, err := contentOf(w)
 	if err != nil {
 		found.Problem = fmt.Sprintf("its inventory is not valid: see `em-infra validate --stack %s`", stack)
 		return found

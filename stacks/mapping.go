@@ -120,7 +120,7 @@ func nodeNetwork(n inventory.Network) components.NodeNetwork {
 	return components.NodeNetwork{
 		Subnets:     n.Subnets(),
 		Gateways:    n.Gateways(),
-		Nameservers: n.Nameservers,
+		Nameservers: n.NameserverAddresses(),
 		TimeServers: n.TimeServers,
 		Addressing:  components.Addressing(n.Addressing),
 		Bridge:      n.Bridge,

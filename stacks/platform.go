@@ -10,13 +10,14 @@ import (
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/otherstacks"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 // platformProgram deploys a cluster: inventory, providers, template, cluster, addons, outputs.
 func platformProgram(ctx *pulumi.Context, settings settings, options Options) (err error) {
-	inv, err := loadInventory(settings)
+	inv, err := loadInventory(settings, options.Root)
 	if err != nil {
 		return err
 	}
@@ -103,8 +104,12 @@ func reportPlanned(cluster *components.TalosCluster, inv *inventory.Inventory, r
 	}
 }
 
-func loadInventory(s settings) (*inventory.Inventory, error) {
+// loadInventory loads the inventory of a cluster, with the addresses of systems of other stacks from their files, as validate has checked them.
+func loadInventory(s settings, root string) (*inventory.Inventory, error) {
 	inv, err := inventory.Load(workspace.Nearby(s.inventory))
+	if err == nil {
+		err = otherstacks.Resolve(inv, root)
+	}
 	if err != nil || !s.labNetwork.IsValid() {
 		return inv, err
 	}

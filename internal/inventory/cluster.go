@@ -119,8 +119,10 @@ type Network struct {
 	Gateway netip.Addr `yaml:"gateway" required:"true"`
 	// Gateway6 is the default route of IPv6: an address in cidr6, or a link-local one. Default: none.
 	Gateway6 netip.Addr `yaml:"gateway6"`
-	// Nameservers answer the nodes' DNS queries. Default: the gateway, unless it is link-local.
-	Nameservers []netip.Addr `yaml:"nameservers" min:"1" max:"3"`
+	// Nameservers answer the nodes' DNS queries: addresses, or STACK/SYSTEM for systems of other stacks of the project, such as
+	// site-systems/pihole. Default: the gateway, unless it is link-local. A change, also of the address of such a system, is applied
+	// without a reboot.
+	Nameservers []Nameserver `yaml:"nameservers" min:"1" max:"3"`
 	// TimeServers are the nodes' NTP servers. Default: time.cloudflare.com.
 	TimeServers []string `yaml:"timeServers" default:"[time.cloudflare.com]" min:"1" max:"10"`
 	// Addressing is how a node gets its address at first boot: nocloud or dhcp. Default: nocloud. A change reboots the nodes

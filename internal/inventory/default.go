@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/em-infra/em-infra/internal/nvidia"
 	"github.com/em-infra/em-infra/internal/pve/hardware"
@@ -18,7 +17,7 @@ func (i *Inventory) complete() {
 
 func (c *Cluster) complete() {
 	if len(c.Network.Nameservers) == 0 && c.Network.Gateway.IsValid() && !c.Network.Gateway.IsLinkLocalUnicast() {
-		c.Network.Nameservers = []netip.Addr{c.Network.Gateway}
+		c.Network.Nameservers = []Nameserver{{Address: c.Network.Gateway}}
 	}
 	if c.Proxmox.Template.Name == "" && !c.Talos.Version.IsZero() {
 		c.Proxmox.Template.Name = fmt.Sprintf("talos-%s-base", c.Talos.Version)

@@ -23,7 +23,7 @@ func (i *Inventory) Rebase(to netip.Prefix) (*Inventory, error) {
 	network.Gateway = move(network.Gateway)
 	network.Nameservers = slices.Clone(network.Nameservers)
 	for at, server := range network.Nameservers {
-		network.Nameservers[at] = move(server)
+		network.Nameservers[at].Address = move(server.Address)
 	}
 	endpoint := &copied.Cluster.Kubernetes.Endpoint
 	endpoint.VIP = move(endpoint.VIP)

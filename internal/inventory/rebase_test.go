@@ -16,7 +16,7 @@ func TestRebaseMovesTheNodeNetworkAndNothingElse(t *testing.T) {
 	requireSame(t, want, inv, "the original changed")
 	want.Cluster.Network.CIDR = netip.MustParsePrefix("127.20.0.0/24")
 	want.Cluster.Network.Gateway = netip.MustParseAddr("127.20.0.1")
-	want.Cluster.Network.Nameservers[0] = netip.MustParseAddr("127.20.0.1")
+	want.Cluster.Network.Nameservers[0].Address = netip.MustParseAddr("127.20.0.1")
 	want.Cluster.Kubernetes.Endpoint.VIP = netip.MustParseAddr("127.20.0.10")
 	want.Nodes[0].Address = netip.MustParseAddr("127.20.0.11")
 	want.Nodes[1].Address = netip.MustParseAddr("127.20.0.31")

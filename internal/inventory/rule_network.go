@@ -145,32 +145,6 @@ func hosts(cidr netip.Prefix) (first, last netip.Addr) {
 	return cidr.Addr().Next(), last
 }
 
-// nameservers checks that the nodes can reach each name server, and that none is named twice.
-func (c *checker) nameservers() {
-	network := c.inv.Cluster.Network
-	at := key("network", "nameservers")
-	if len(network.Nameservers) == 0 && network.Gateway.IsValid() && !c.inv.clusterSource.Has(at) {
-		c.cluster(at, fault{What: "is missing", Rule: "a link-local gateway is no default for it", Got: network.Gateway.String(), Do: "add it"})
-	}
-	seen := make(map[netip.Addr]bool, len(network.Nameservers))
-	for i, server := range network.Nameservers {
-		switch {
-		case !server.IsValid() || !c.cidr.IsValid() || !c.inv.clusterSource.Has(at):
-			continue
-		case server.IsUnspecified() || server.IsMulticast() || server.IsLoopback():
-			c.cluster(at.Index(i), fault{What: "is no server's address", Got: server.String(), Do: "choose another"})
-		case server.Is4() && !c.carriesIPv4() || server.Is6() && !c.carriesIPv6():
-			c.cluster(at.Index(i), fault{
-				What: "is of an IP family that the nodes have not", Rule: "network.cidr is " + c.cidr.String(),
-				Got: server.String(), Do: "choose one of the other family",
-			})
-		case seen[server]:
-			c.cluster(at.Index(i), fault{What: "is given twice", Got: server.String(), Do: "remove one of them"})
-		}
-		seen[server] = true
-	}
-}
-
 // timeServers checks that each is a host, and that none is named twice.
 func (c *checker) timeServers() {
 	at := key("network", "timeServers")

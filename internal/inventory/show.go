@@ -17,7 +17,7 @@ type Effective struct {
 
 // Effective returns the inventory with its defaults.
 func (i *Inventory) Effective() (*Effective, error) {
-	cluster, err := manifest.Effective(ClusterFile, i.Cluster, i.clusterSource)
+	cluster, err := manifest.Annotated(ClusterFile, i.Cluster, i.clusterSource, i.notes())
 	if err != nil {
 		return nil, err
 	}
@@ -25,6 +25,20 @@ func (i *Inventory) Effective() (*Effective, error) {
 	return &Effective{
 		Cluster: cluster.Text, ClusterDefaults: cluster.Defaults, Nodes: nodes.Text, NodesDefaults: nodes.Defaults,
 	}, err
+}
+
+// notes are what the file does not say: the addresses of systems that it names.
+func (i *Inventory) notes() map[string]string {
+	var found []string
+	for _, server := range i.Cluster.Network.NamedSystems() {
+		if server.Address.IsValid() {
+			found = append(found, server.String()+" is "+server.Address.String())
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return map[string]string{nameserversPath().String(): strings.Join(found, ", ")}
 }
 
 // Files returns the same as [Inventory.Effective], file by file.

@@ -33,7 +33,7 @@ func (i *Inventory) Traits() versions.Traits {
 // lacksNameservers reports whether one of two IP families has no nameserver.
 func (n Network) lacksNameservers() bool {
 	has := map[bool]bool{}
-	for _, server := range n.Nameservers {
+	for _, server := range n.NameserverAddresses() {
 		has[server.Is4()] = true
 	}
 	return n.CIDR6.IsValid() && len(has) == 1

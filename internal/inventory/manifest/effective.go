@@ -21,11 +21,16 @@ type EffectiveFile struct {
 
 // Effective returns a file with its defaults. The source is the file without them.
 func Effective(name string, content any, source *strictyaml.Document) (EffectiveFile, error) {
+	return Annotated(name, content, source, nil)
+}
+
+// Annotated returns the same as [Effective], with a note behind values of the file, by their paths.
+func Annotated(name string, content any, source *strictyaml.Document, notes map[string]string) (EffectiveFile, error) {
 	file := EffectiveFile{Name: name}
 	var err error
 	file.Text, err = strictyaml.Encode(content, func(at *strictyaml.Path) string {
 		if source.Has(at) {
-			return ""
+			return notes[at.String()]
 		}
 		file.Defaults = append(file.Defaults, at.String())
 		return defaulted

@@ -102,7 +102,7 @@ func shapeOf(t reflect.Type) shape {
 // mapping reports whether the value, or each item of the list, is a mapping with fixed keys.
 func (s shape) mapping() bool {
 	switch reflect.New(s.item).Interface().(type) {
-	case *netip.Addr, *netip.Prefix, *inventory.Version, *inventory.KubernetesVersion, *inventory.Contract, *inventory.Taint, *inventory.ChartVersion, *inventory.Interval, *inventory.MaxUnavailable, *inventory.Recipient, *inventory.BucketURL, *inventory.Schedule, *systems.Address, *systems.URL:
+	case *netip.Addr, *netip.Prefix, *inventory.Nameserver, *inventory.Version, *inventory.KubernetesVersion, *inventory.Contract, *inventory.Taint, *inventory.ChartVersion, *inventory.Interval, *inventory.MaxUnavailable, *inventory.Recipient, *inventory.BucketURL, *inventory.Schedule, *systems.Address, *systems.URL:
 		return false
 	}
 	return s.item.Kind() == reflect.Struct

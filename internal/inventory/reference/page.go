@@ -158,6 +158,8 @@ func (k key) itemWords() string {
 		return "version"
 	case *inventory.Contract:
 		return "major.minor"
+	case *inventory.Nameserver:
+		return "IP address or `STACK/SYSTEM`"
 	case *inventory.MAC:
 		return "MAC address"
 	case *systems.Address:

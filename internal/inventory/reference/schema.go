@@ -128,6 +128,8 @@ func itemSchema(k key) (*jsonschema.Schema, error) {
 		return text(`^v[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$`), nil
 	case *inventory.Contract:
 		return text(`^v[0-9]+\.[0-9]+$`), nil
+	case *inventory.Nameserver:
+		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{{Format: "ipv4"}, {Format: "ipv6"}, {Pattern: `^[A-Za-z0-9][A-Za-z0-9_.-]*/[a-z0-9]([a-z0-9-]*[a-z0-9])?$`}}}, nil
 	case *inventory.MAC:
 		return text(`^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$`), nil
 	case *systems.Address:

@@ -63,19 +63,29 @@ func decodeText(text string, target encoding.TextUnmarshaler) *Fault {
 
 func decodeAddr(text string, target *netip.Addr) *Fault {
 	addr, err := netip.ParseAddr(text)
-	switch {
-	case err != nil:
+	if err != nil {
 		return &Fault{What: "is not an IP address", Got: text, Do: "write one like 192.168.20.11 or fd00:20::11"}
-	case addr.Zone() != "":
-		return &Fault{
-			What: "has a zone", Rule: "an address is valid on every host", Got: text,
-			Do: "write " + addr.WithZone("").String(),
-		}
-	case addr.Is4In6():
-		return &Fault{What: "is an IPv4 address written as IPv6", Got: text, Do: "write " + addr.Unmap().String()}
+	}
+	if fault := CheckAddr(addr); fault != nil {
+		return fault
 	}
 	*target = addr
 	return nil
+}
+
+// CheckAddr returns why an address cannot be in an inventory; nil if it can.
+func CheckAddr(addr netip.Addr) *Fault {
+	switch {
+	case addr.Zone() != "":
+		return &Fault{
+			What: "has a zone", Rule: "an address is valid on every host", Got: addr.String(),
+			Do: "write " + addr.WithZone("").String(),
+		}
+	case addr.Is4In6():
+		return &Fault{What: "is an IPv4 address written as IPv6", Got: addr.String(), Do: "write " + addr.Unmap().String()}
+	default:
+		return nil
+	}
 }
 
 func decodePrefix(text string, target *netip.Prefix) *Fault {

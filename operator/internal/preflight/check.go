@@ -27,7 +27,7 @@ type Check struct {
 	Sentence string `json:"sentence"`
 	// Remedy is what to do; for a GPU that is free, the line of nodes.yaml that takes it. Empty when nothing is to be done.
 	Remedy string `json:"remedy,omitempty"`
-	// MadeBy are the flags that select the stack of hosts which makes what is missing; empty if none does.
+	// MadeBy are the flags that select the stack which makes what is missing; empty if none does.
 	MadeBy string `json:"madeBy,omitempty"`
 	// Commands are what to type on the host, in order, as root in a shell, where no API can do it. Lines with # say what no command does.
 	// None if nothing is to be typed.

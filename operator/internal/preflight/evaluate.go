@@ -17,6 +17,7 @@ var rules = []rule{
 	checkBridges,
 	checkVMIDs,
 	checkAddresses,
+	checkNameservers,
 	checkTemplates,
 	checkMemory,
 	checkCores,

@@ -38,6 +38,33 @@ func TestAHostThatCanBearTheInventory(t *testing.T) {
 	}, sentences)
 }
 
+// TestNameserversThatRun of another stack in this Proxmox VE are found; another one is not asked.
+func TestNameserversThatRun(t *testing.T) {
+	t.Parallel()
+	inv, found := sound(t)
+	far := pihole(preflight.Elsewhere)
+	far.Name, far.Stack = "dns", "far"
+	found.Servers = []preflight.Server{pihole(preflight.Here), far}
+	add(&found, pve.Guest{VMID: 211, Name: "pihole", Node: "pve2", Type: "lxc", Status: "running"}, pve.GuestConfig{})
+	report := preflight.Evaluate(inv, found)
+	require.Empty(t, report.Unsound())
+	var sentences []string
+	for _, check := range report {
+		if check.Name == "nameserver" {
+			sentences = append(sentences, check.Sentence)
+		}
+	}
+	require.Equal(t, []string{
+		"nameserver dns of stack far is in another Proxmox VE, which is not asked", "what the nodes ask for names runs: pihole of stack site-systems",
+	}, sentences)
+
+	found.Guests.Err = errDown
+	require.Contains(t, preflight.Evaluate(inv, found), preflight.Check{
+		Name: "nameserver", Result: preflight.Fail, Sentence: "the list of VMs cannot be read (596 Connection timed out)",
+		Remedy: "see that the host answers and that the token has the role that `em-infra role` prints",
+	})
+}
+
 func TestWhatStandsAlreadyIsOurs(t *testing.T) {
 	t.Parallel()
 	inv, found := sound(t)

@@ -23,6 +23,11 @@ func siteMaker() preflight.Maker {
 	}}}
 }
 
+// pihole is a nameserver that another stack makes.
+func pihole(where preflight.Where) preflight.Server {
+	return preflight.Server{Name: "pihole", Type: pve.TypeContainer, VMID: 211, Stack: "site-systems", Place: "--stack site-systems", Where: where}
+}
+
 const gpuLine = "gpus: [{bdf: 0000:01:00.0, deviceId: 10de:2204, subsystemId: 1462:3881, iommuGroup: 14}]"
 
 var errDown = errors.New("596 Connection timed out")
@@ -115,6 +120,42 @@ var findings = []struct {
 			{Name: "storage", Result: preflight.Fail, Sentence: "storage tank is not on pve2, which has local", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the storage tank for images", MadeBy: "--stack site"},
 			{Name: "bridge", Result: preflight.Fail, Sentence: "bridge vmbr0 is not on pve2, which has none that the token may use", Remedy: "run `em-infra up --stack site`, whose hosts.yaml has the bridge vmbr0 of pve2", MadeBy: "--stack site"},
 		},
+	},
+	{
+		"a nameserver of another stack that is not there", func(s *preflight.Snapshot) { s.Servers = []preflight.Server{pihole(preflight.Here)} },
+		[]preflight.Check{{
+			Name: "nameserver", Result: preflight.Fail, Sentence: "nameserver pihole (container 211 of stack site-systems) is not there",
+			Remedy: "run `em-infra up --stack site-systems`, which makes it", MadeBy: "--stack site-systems",
+		}},
+	},
+	{
+		"a nameserver whose VMID another guest has", func(s *preflight.Snapshot) {
+			s.Servers = []preflight.Server{pihole(preflight.Here)}
+			add(s, pve.Guest{VMID: 211, Name: "pihole", Node: "pve1", Type: "qemu", Status: "running"}, pve.GuestConfig{})
+		},
+		[]preflight.Check{{
+			Name: "nameserver", Result: preflight.Fail, Sentence: "nameserver pihole (container 211 of stack site-systems) is not there",
+			Remedy: "run `em-infra up --stack site-systems`, which makes it", MadeBy: "--stack site-systems",
+		}},
+	},
+	{
+		"a nameserver that is off", func(s *preflight.Snapshot) {
+			server := pihole(preflight.Here)
+			server.Name, server.Type = "dns", pve.TypeVM
+			s.Servers = []preflight.Server{server}
+			add(s, pve.Guest{VMID: 211, Name: "dns", Node: "pve1", Type: "qemu", Status: "stopped"}, pve.GuestConfig{})
+		},
+		[]preflight.Check{{
+			Name: "nameserver", Result: preflight.Fail, Sentence: "nameserver dns (VM 211 of stack site-systems) is stopped",
+			Remedy: "run `em-infra up --stack site-systems`, which starts it", MadeBy: "--stack site-systems",
+		}},
+	},
+	{
+		"a nameserver in a rehearsal of one stack", func(s *preflight.Snapshot) { s.Servers = []preflight.Server{pihole(preflight.Unrehearsed)} },
+		[]preflight.Check{{
+			Name: "nameserver", Result: preflight.Warn, Sentence: "nameserver pihole of stack site-systems is not in this lab, which this stack has for itself",
+			Remedy: "nothing, or rehearse both stacks on one lab with `em-infra site up --lab`",
+		}},
 	},
 	{
 		"a bridge that a stack of hosts will change", func(s *preflight.Snapshot) {

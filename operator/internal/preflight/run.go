@@ -30,6 +30,8 @@ type Subject struct {
 	KnownDatasets []string
 	// Makers are the stacks of hosts of the project that configure this Proxmox VE.
 	Makers Makers
+	// Servers are the nameservers of the inventory that other stacks make.
+	Servers []Server
 }
 
 // patience is the time limit for all readings together.

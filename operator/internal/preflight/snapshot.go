@@ -44,6 +44,8 @@ type Snapshot struct {
 	Knows map[int]bool
 	// Makers are the stacks that can make what is missing on the hosts.
 	Makers Makers
+	// Servers are the nameservers of the cluster that other stacks make.
+	Servers []Server
 }
 
 // Host is one host of the inventory.

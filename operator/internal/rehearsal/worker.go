@@ -84,7 +84,7 @@ func freeVMID(inv *inventory.Inventory) int {
 // freeAddress returns the first address of a network after the nodes' addresses that the inventory does not use.
 func freeAddress(inv *inventory.Inventory, key string, cidr netip.Prefix, of func(inventory.Node) netip.Addr) (netip.Addr, error) {
 	network, endpoint := inv.Cluster.Network, inv.Cluster.Kubernetes.Endpoint
-	taken := append([]netip.Addr{network.Gateway, network.Gateway6, endpoint.VIP, cidr.Addr(), last(cidr)}, network.Nameservers...)
+	taken := append([]netip.Addr{network.Gateway, network.Gateway6, endpoint.VIP, cidr.Addr(), last(cidr)}, network.NameserverAddresses()...)
 	if host, err := netip.ParseAddr(endpoint.Host); err == nil {
 		taken = append(taken, host)
 	}
