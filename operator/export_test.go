@@ -7,10 +7,12 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/operator/internal/span"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
@@ -94,6 +96,18 @@ func (s *session) On(state engine.State, host pve.Connection, place remedy.Place
 	s.host, s.place = host, place
 	return s
 }
+
+// OfSystems returns the session as one on a stack of systems.
+func (s *session) OfSystems(inv *systems.Inventory) *Session {
+	s.inventory, s.layer = nil, systemsLayer{inv}
+	return s
+}
+
+// NamedServers returns the nameservers of the cluster that other stacks make.
+func (s *session) NamedServers() ([]preflight.Server, error) { return s.namedServers() }
+
+// CheckNotNeeded refuses while clusters are there that need what the stack has.
+func (s *session) CheckNotNeeded(ctx context.Context) error { return s.checkNotNeeded(ctx) }
 
 // Spares reports whether a run of the options touches nothing on the NAS.
 func (s *session) Spares(options UpOptions, restoring *EtcdRestoreOptions) (bool, error) {

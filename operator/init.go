@@ -130,6 +130,12 @@ func (o InitOptions) target() (initTarget, error) {
 		return target, err
 	}
 	if target.place, err = workspace.Real(target.root, o.Answers.Stack, ""); err != nil {
+		if errors.Is(err, workspace.ErrStackName) {
+			err = fmt.Errorf("--stack: %w", err)
+		}
+		return target, err
+	}
+	if err := o.Answers.CheckNames(); err != nil {
 		return target, err
 	}
 	files := newproject.Files{}

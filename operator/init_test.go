@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -152,7 +153,17 @@ func TestInitIsRefused(t *testing.T) {
 			"no stack is named: add --stack NAME, the name of the new one, e.g. --stack home\n" +
 				"no endpoint of Proxmox VE is named: add --endpoint https://HOST:8006\n" +
 				"no API token of Proxmox VE is given: set EM_INFRA_PROXMOX_TOKEN to USER@REALM!NAME=SECRET, or name a file that contains it with --token-file; `em-infra role` prints how to make one"},
-		{"no name of a stack", nil, func(o *operator.InitOptions) { o.Answers.Stack = "../home" }, `"../home" is no name of a stack: `},
+		{"no name of a stack", nil, func(o *operator.InitOptions) { o.Answers.Stack = "../home" }, `--stack: "../home" is no name of a stack: choose one of up to 100 letters, digits, -, _ and . that begins with a letter or a digit`},
+		{"a name for no cluster", nil, func(o *operator.InitOptions) { o.Answers.Stack = "My_Home" },
+			`--stack: "My_Home" is not valid, because the cluster and its nodes are named after it (a-z, 0-9 and -, a letter or digit first and last, at most 52 characters): choose another name, such as my-home, or name the cluster with --cluster`},
+		{"a name for no hosts", nil, func(o *operator.InitOptions) { o.Answers.Stack, o.Answers.Kind = "Site_1", operator.KindHosts },
+			`--stack: "Site_1" is not valid, because the resources of the stack are named after it (a-z, 0-9 and -, a letter or digit first and last, at most 63 characters): choose another name, such as site-1`},
+		{"a name for no systems", nil, func(o *operator.InitOptions) {
+			o.Answers.Stack, o.Answers.Kind = strings.Repeat("x", 64), operator.KindSystems
+		},
+			`--stack: "` + strings.Repeat("x", 64) + `" is not valid, because the resources of the stack are named after it (a-z, 0-9 and -, a letter or digit first and last, at most 63 characters): choose another name`},
+		{"a name that is too long for nodes", nil, func(o *operator.InitOptions) { o.Answers.Cluster = strings.Repeat("x", 53) },
+			`--cluster: "` + strings.Repeat("x", 53) + `" is not valid, because the cluster and its nodes are named after it (a-z, 0-9 and -, a letter or digit first and last, at most 52 characters): choose another name`},
 		{"nobody answers", nil, func(o *operator.InitOptions) { o.Endpoint = "https://127.0.0.1:1" }, "proxmox VE does not answer at https://127.0.0.1:1 ("},
 		{"no endpoint", nil, func(o *operator.InitOptions) { o.Endpoint = "vmhost" }, "vmhost is no URL of Proxmox VE: name one such as https://vmhost:8006 with --endpoint"},
 		{"an untrusted certificate", nil, func(o *operator.InitOptions) { o.Insecure = false }, ": give the host a certificate that is, or add --insecure"},
@@ -164,7 +175,7 @@ func TestInitIsRefused(t *testing.T) {
 			"token em-infra@pve!operator may do nothing on this Proxmox VE: give it the role with the commands that `em-infra role` prints"},
 		{"a token with few rights", func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "PVEAuditor", nil }, nil,
 			"token em-infra@pve!operator lacks Sys.AccessNetwork on /nodes/pve: as root on the host: `pveum acl modify /nodes/pve --users em-infra@pve --roles EmInfraOperator`"},
-		{"a taken name", nil, func(o *operator.InitOptions) { o.Answers.Cluster = "Home" }, "stacks/home/cluster.yaml:5: name: is not a DNS-1123 label (a-z, 0-9 and -, a letter or digit first and last; got Home): did you mean home?"},
+		{"a name with a capital", nil, func(o *operator.InitOptions) { o.Answers.Cluster = "Home" }, `--cluster: "Home" is not valid, because the cluster and its nodes are named after it (a-z, 0-9 and -, a letter or digit first and last, at most 52 characters): choose another name, such as home`},
 		{"another bridge", nil, func(o *operator.InitOptions) {
 			o.Answers.Bridge, o.Answers.Network = "vmbr7", netip.MustParsePrefix("10.0.0.0/24")
 		},

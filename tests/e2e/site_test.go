@@ -80,6 +80,7 @@ func TestE2EAWholeSite(t *testing.T) {
 	s.isOneProxmoxVE()
 	s.hostsMakeTheSharedStorage()
 	s.k3sDevUsesTheNAS()
+	s.k3sDevUsesTheDNS()
 
 	up := s.site(0, "up", "--lab", "--time-scale", "0", "--yes")
 	require.Contains(t, up, "site-hosts    hosts     up\nsite-systems  systems   up\nk3s-dev       platform  up\nk8s-prod      platform  up\n")
@@ -94,6 +95,7 @@ func TestE2EAWholeSite(t *testing.T) {
 		require.Equal(t, []apitype.OpType{apitype.OpSame}, slices.Collect(maps.Keys(preview.ChangeSummary)), "%s: %s", stack, preview.StdOut)
 	}
 
+	s.theDNSIsNeeded()
 	refused := s.site(3, "destroy", "--lab", "--yes")
 	require.Contains(t, refused, "k8s-prod      platform  refused\nk3s-dev       platform  not begun\n")
 	s.stack("k8s-prod").edit("cluster.yaml", "protect: true", "protect: false")
@@ -222,4 +224,43 @@ func (s *siteUnderTest) k3sDevUsesTheNAS() {
 	dev := s.stack("k3s-dev")
 	dev.edit("cluster.yaml", "extensions: []", "extensions: [siderolabs/iscsi-tools]")
 	dev.writeInventory("cluster.yaml", dev.inventoryText("cluster.yaml")+storageOfTheTest)
+}
+
+// k3sDevUsesTheDNS has the nodes of k3s-dev find names by the container of site-systems.
+func (s *siteUnderTest) k3sDevUsesTheDNS() {
+	s.stack("k3s-dev").edit("cluster.yaml", "nameservers: [192.168.20.1]", "nameservers: [site-systems/pihole]")
+}
+
+// theDNSIsNeeded looks at what depends on the container: the nodes have its address, their stack does not come up without it, and it is not destroyed
+// before them.
+func (s *siteUnderTest) theDNSIsNeeded() {
+	s.t.Helper()
+	dev, systems := s.stack("k3s-dev"), s.stack("site-systems")
+	require.Regexp(s.t, `^127\.\d+\.\d+\.5$`, dev.guestSetting("qemu/101", "nameserver"))
+	require.Contains(s.t, dev.mustRun(0, "preflight", "--lab"), "what the nodes ask for names runs: pihole of stack site-systems")
+
+	seen := len(systems.calls())
+	refused := systems.mustRun(3, "destroy", "--lab", "--yes")
+	require.Contains(s.t, refused, "the nodes of k3s-dev (k3s-dev-control-1, k3s-dev-worker-1, k3s-dev-gpu-1) find names by pihole of this stack: take that cluster down first with `")
+	require.Regexp(s.t, `destroy --stack k3s-dev --lab`, refused)
+	require.Empty(s.t, writes(systems.calls()[seen:]))
+
+	require.NoError(s.t, systems.api().Post(s.t.Context(), "/nodes/vmhost/lxc/211/status/stop", nil, nil))
+	systems.eventually("it is stopped", func() bool { return strings.Contains(systems.run("status", "--lab").output, "it is stopped") })
+	require.Contains(s.t, dev.mustRun(3, "up", "--lab", "--yes"), "nameserver pihole (container 211 of stack site-systems) is stopped")
+	systems.mustRun(0, "up", "--lab", "--yes")
+	dev.mustRun(0, "preflight", "--lab")
+}
+
+// TestE2ENameserverOfAnotherStack: a stack that is rehearsed alone needs no other stack. It says what is not there, and what both are rehearsed with.
+func TestE2ENameserverOfAnotherStack(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "k3s-dev", "site-systems")
+	s.k3sDevUsesTheDNS()
+	s.outsideOfStacks("lab", "start", "--stack", "k3s-dev")
+	preflight := s.outsideOfStacks("preflight", "--stack", "k3s-dev", "--lab")
+	require.Contains(t, preflight, "nameserver pihole of stack site-systems is not in this lab, which this stack has for itself")
+	require.Regexp(t, `rehearse both stacks on one lab with .*site up --lab`, preflight)
+	require.Contains(t, preflight, " 1 warning")
+	require.Contains(t, s.outsideOfStacks("validate", "--stack", "k3s-dev", "--show"), "nameservers: [site-systems/pihole] # site-systems/pihole is 192.168.20.5\n")
 }

@@ -33,7 +33,7 @@ var questions = []question{
 		text:     "name of the cluster",
 		open:     func(a Answers, _ Plan, _ Site) bool { return a.Cluster == "" },
 		proposed: func(p Plan) string { return p.Cluster },
-		set:      func(a *Answers, text string) error { a.Cluster = text; return nil },
+		set:      func(a *Answers, text string) error { a.Cluster = text; return a.CheckNames() },
 	},
 	{
 		text:     "hosts, with commas between them",
