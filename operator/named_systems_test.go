@@ -47,15 +47,15 @@ func siteWithDNS(t *testing.T, servers, endpoint string) (root string) {
 // sessionOn returns a session on a stack of a project; of systems if it is site-systems.
 func sessionOn(t *testing.T, work *workspace.Workspace) *operator.Session {
 	t.Helper()
-	s := operator.In(operator.Options{Stack: work.Stack}, work, nil, time.Now).Session("", nil)
+	o := operator.In(operator.Options{Stack: work.Stack}, work, nil, time.Now)
 	if work.Stack == "site-systems" {
 		inv, err := systems.Load(work.Inventory)
 		require.NoError(t, err)
-		return s.OfSystems(inv)
+		return o.Session("", nil).OfSystems(inv)
 	}
 	inv, err := inventory.Load(work.Inventory)
 	require.NoError(t, err)
-	return operator.In(operator.Options{Stack: work.Stack}, work, nil, time.Now).Session("", inv)
+	return o.Session("", inv)
 }
 
 // TestNamedServers: what preflight looks for, and where.
