@@ -1,7 +1,9 @@
 package proxmox_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"testing"
 
@@ -146,7 +148,7 @@ func TestACardThatIsSwapped(t *testing.T) {
 	require.Equal(t, []string{"id=10de:2684,iommugroup=12,node=vmhost,path=0000:01:00.0,subsystem-id=1458:403b"}, mapping.Map)
 }
 
-// After a restart the host has everything that was ever added, except what a request has deleted.
+// After a restart the host has everything that was ever added, except what a request has deleted, and as a request has set it.
 func TestARestartedHostHasGrown(t *testing.T) {
 	t.Parallel()
 
@@ -160,6 +162,9 @@ func TestARestartedHostHasGrown(t *testing.T) {
 	grown.Name = "vmhost3"
 	require.NoError(t, first.server.Grow([]proxmox.Host{grown}))
 	first.ok(http.MethodDelete, "/cluster/mapping/pci/card", nil, nil)
+	first.ok(http.MethodPut, "/storage/local", url.Values{"content": {"iso,vztmpl"}}, nil)
+	first.ok(http.MethodDelete, "/storage/tank", nil, nil)
+	require.NoError(t, first.server.Grow([]proxmox.Host{grown}))
 	require.NoError(t, first.server.Close())
 
 	again := startLab(t, config, operator+"=madeup")
@@ -169,4 +174,10 @@ func TestARestartedHostHasGrown(t *testing.T) {
 
 	again.ok(http.MethodGet, "/cluster/mapping/pci", nil, &mappings)
 	require.Empty(t, mappings)
+
+	var storages []struct{ Storage, Content string }
+
+	again.ok(http.MethodGet, "/storage", nil, &storages)
+	require.Contains(t, storages, struct{ Storage, Content string }{"local", "iso,vztmpl"})
+	require.NotContains(t, fmt.Sprint(storages), "{tank ")
 }

@@ -20,7 +20,7 @@ func Grown(before, now []Host) []Host {
 	return all
 }
 
-// Beyond returns hosts without their known bridges and devices, so that objects that were deleted through the API are not
+// Beyond returns hosts without their known bridges, devices and content types of storages, so that what was deleted through the API is not
 // added again.
 func Beyond(hosts, known []Host) []Host {
 	beyond := slices.Clone(hosts)
@@ -29,10 +29,25 @@ func Beyond(hosts, known []Host) []Host {
 		if before, ok := named(known, h.Name); ok {
 			beyond[i].Bridges = without(h.Bridges, before.Bridges, sameBridge)
 			beyond[i].PCI = without(h.PCI, before.PCI, func(a, b PCIDevice) bool { return a == b })
+			beyond[i].Storages = withNewContent(h.Storages, before.Storages)
 		}
 	}
 
 	return beyond
+}
+
+// withNewContent returns storages with the content types that their known descriptions lack.
+func withNewContent(storages, known []Storage) []Storage {
+	all := slices.Clone(storages)
+
+	for i, s := range all {
+		at := slices.IndexFunc(known, func(k Storage) bool { return k.Name == s.Name })
+		if at >= 0 {
+			all[i].Content = without(s.Content, known[at].Content, func(a, b string) bool { return a == b })
+		}
+	}
+
+	return all
 }
 
 func named(hosts []Host, name string) (Host, bool) {

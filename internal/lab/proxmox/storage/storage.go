@@ -260,9 +260,16 @@ func (s *Definition) FilePath(v *Volume) string {
 	}
 }
 
-// Adopt updates space and nodes from the current configuration of the same storage. Volumes stay.
+// Adopt updates space and nodes from the current configuration of the same storage, and adds its content types, since others were set through
+// the API. Volumes stay.
 func (s *Storage) Adopt(configured *Storage) {
-	s.Content, s.Path, s.Nodes = configured.Content, configured.Path, configured.Nodes
+	s.Path, s.Nodes = configured.Path, configured.Nodes
+
+	for _, content := range configured.Content {
+		if !slices.Contains(s.Content, content) {
+			s.Content = append(slices.Clone(s.Content), content)
+		}
+	}
 
 	for name, p := range configured.Pools {
 		known, ok := s.Pools[name]

@@ -46,7 +46,8 @@ func New(env *host.Environment, permissions Permissions, downloads *http.Client,
 	return &Service{env: env, permissions: permissions, downloads: downloads, standIns: standIns, storages: map[string]*storage.Storage{}}
 }
 
-// Adopt adds the storages of hosts and their space.
+// Adopt adds the storages of hosts, with their space and content types. A storage that was deleted through the API brings no new content type, and
+// is not added again.
 func (s *Service) Adopt(hosts []hardware.Host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +55,7 @@ func (s *Service) Adopt(hosts []hardware.Host) {
 	for id, fresh := range described(hosts) {
 		if known, ok := s.storages[id]; ok {
 			known.Adopt(fresh)
-		} else {
+		} else if len(fresh.Content) > 0 {
 			s.storages[id] = fresh
 		}
 	}
