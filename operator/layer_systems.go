@@ -53,7 +53,10 @@ func (l systemsLayer) findByHand(ctx context.Context, host pve.Connection, deplo
 			seen.Unread = append(seen.Unread, fmt.Sprintf("the pool %s: %v", pool, err))
 		}
 	}
-	err := errors.Join(seen.askForMachines(ctx, host, state.Machines(deployment)), seen.askForContainers(ctx, host, deployment), seen.askForSources(ctx, host, deployment, l.Inventory))
+	err := errors.Join(
+		seen.askForMachines(ctx, host, state.Machines(deployment)), seen.askForContainers(ctx, host, deployment), seen.askForRoots(ctx, host, deployment, l.Inventory),
+		seen.askForSources(ctx, host, deployment, l.Inventory),
+	)
 	if err != nil {
 		seen.Unread = append(seen.Unread, fmt.Sprintf("the hosts, about what the provider does not read: %v", err))
 	}

@@ -89,6 +89,11 @@ func isoName(file systems.File, iso systems.ISO, host string) string {
 	return file.Name + "-iso-" + iso.Name + "-" + host
 }
 
+// RootName returns the logical name of the resource that grows the root of a container.
+func RootName(inv *systems.Inventory, container systems.Container) string {
+	return inv.File.Name + "-" + container.Name + "-root"
+}
+
 // newPools makes the pools that the systems name, unless they exist.
 func (r *systemsRun) newPools() error {
 	r.pools = map[string]*components.Pool{}

@@ -40,7 +40,7 @@ func (c Connection) GrowRoot(ctx context.Context, guest Guest, sizeGiB int) (boo
 	if err := client.Get(ctx, guest.path("/config"), &config); err != nil {
 		return false, c.explain(err)
 	}
-	size, err := rootGiB(config.Root)
+	size, err := RootGiB(config.Root)
 	switch {
 	case err != nil:
 		return false, err
@@ -59,8 +59,8 @@ func (c Connection) GrowRoot(ctx context.Context, guest Guest, sizeGiB int) (boo
 // rootSize matches the size in the setting of a container's root, such as tank:subvol-200-disk-0,size=8G.
 var rootSize = regexp.MustCompile(`(?:^|,)size=(\d+)G(?:,|$)`)
 
-// rootGiB returns the size of a root. One that somebody has made in another unit is no size in GiB.
-func rootGiB(setting string) (int, error) {
+// RootGiB returns the size of a root. One that somebody has made in another unit is no size in GiB.
+func RootGiB(setting string) (int, error) {
 	match := rootSize.FindStringSubmatch(setting)
 	if match == nil {
 		return 0, fmt.Errorf("the size of the root %q is not in GiB: grow it with `pct resize` to whole GiB, then run up again", setting)

@@ -171,7 +171,7 @@ func rootOfContainer(s plan.Step, _ topology) bool {
 // rootGrows says the sizes, which end the text of the Command. A new container has a line of its own.
 func rootGrows(s plan.Step, t topology) *Finding {
 	before, after := sizeOf(s.Old), sizeOf(s.New)
-	if s.Op != apitype.OpUpdate || before == after {
+	if s.Op != apitype.OpUpdate || before == after || before == 0 {
 		return nil
 	}
 	f := &Finding{Kind: Change, Subject: cmp.Or(t.systems[s.Parent], s.Parent.Name()), What: []string{fmt.Sprintf("disk %d → %d GiB", before, after)}, rank: rankRest}
