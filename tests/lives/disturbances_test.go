@@ -28,7 +28,7 @@ func (f *life) arm(armed []history.Move) {
 	for _, m := range armed {
 		if m.Verb == history.Fault {
 			tallied.count("faults armed")
-			require.NoError(f.t, control.NewClient(f.stack.Dir()).SetFault(f.t.Context(), fault.Fault{Name: m.What, Nth: m.Number, Times: 1}))
+			require.NoError(f.t, control.NewClient(f.lane.labDir()).SetFault(f.t.Context(), fault.Fault{Name: m.What, Nth: m.Number, Times: 1}))
 		}
 	}
 }
@@ -36,7 +36,7 @@ func (f *life) arm(armed []history.Move) {
 // disarm takes the faults back, and returns how many have occurred. A lab that was killed has none.
 func (f *life) disarm() int {
 	f.t.Helper()
-	asked := control.NewClient(f.stack.Dir())
+	asked := control.NewClient(f.lane.labDir())
 	faults, err := asked.Faults(f.t.Context())
 	if err != nil {
 		return 0
@@ -81,7 +81,7 @@ func (k *killer) look() {
 
 // callsLogged returns how many lines the host's log has, cheaper than reading them.
 func (k *killer) callsLogged() int {
-	text, err := os.ReadFile(lab.HostCalls(k.stack.Dir()))
+	text, err := os.ReadFile(lab.HostCalls(k.lane.labDir()))
 	if err != nil {
 		return 0 // nothing was asked yet
 	}
@@ -168,8 +168,7 @@ func (k *killer) lab() []int {
 func (k *killer) afterwards() {
 	k.t.Helper()
 	if k.hostDied {
-		k.must("lab", "start")
-		k.eventually("the host answers", func() bool { return k.hostAnswers() })
+		k.startLab()
 	}
 	if !k.hit {
 		return
@@ -218,6 +217,7 @@ var plugInAgain = regexp.MustCompile(`plug disk (scsi\d+) of VM (\d+) in again`)
 // follow runs the remedies of a failure.
 func (f *life) follow(output string) {
 	f.t.Helper()
+	f.revertStaged(output)
 	for _, disk := range plugInAgain.FindAllStringSubmatch(output, -1) {
 		vmid, err := strconv.Atoi(disk[2])
 		require.NoError(f.t, err)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"time"
@@ -161,13 +162,15 @@ func (f *life) patch(ctx context.Context, node site.Node, number int) error {
 // addressOf returns a node's address in the lab, which moves the network to loopback.
 func (f *life) addressOf(node site.Node) string {
 	f.t.Helper()
-	network := f.description().Network.Addr().As4()
+	moved, err := f.description().NetworkOf(netip.MustParsePrefix("192.168.20.0/24"))
+	require.NoError(f.t, err)
+	network := moved.Addr().As4()
 	return fmt.Sprintf("%d.%d.%d.%s", network[0], network[1], network[2], node.Address[strings.LastIndexByte(node.Address, '.')+1:])
 }
 
 func (f *life) description() lab.Description {
 	f.t.Helper()
-	description, err := lab.ReadDescription(f.stack.Dir())
+	description, err := lab.ReadDescription(f.lane.labDir())
 	require.NoError(f.t, err)
 	return description
 }

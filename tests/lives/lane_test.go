@@ -21,12 +21,51 @@ type lane struct {
 	topology site.Topology
 	stack    labstack.Stack
 	born     bool
+	// beside are the stacks of the layers, on a lab that all share; none without layers.
+	beside map[site.Layer]labstack.Stack
 }
 
 // timeScale multiplies the delays of a real host. With 0, tools that wait for a node to become unreachable do not notice it.
 const timeScale = "0.01"
 
-func (l *lane) copied() string { return filepath.Join(workshop.Dir, l.stack.Name, "lab") }
+// folder is the one of the lane, which goes with the tests.
+func (l *lane) folder() string { return filepath.Join(workshop.Dir, l.stack.Name) }
+
+func (l *lane) copied(dir string) string {
+	return filepath.Join(l.folder(), "copies", filepath.Base(dir))
+}
+
+// labDir is the folder of the lab, which is that of the cluster's stack without layers.
+func (l *lane) labDir() string {
+	if l.beside == nil {
+		return l.stack.Dir()
+	}
+	return filepath.Join(l.stack.Root, ".lab", l.sharedLab())
+}
+
+// dirs are the folders of the stacks, and of the lab.
+func (l *lane) dirs() []string {
+	if l.beside == nil {
+		return []string{l.stack.Dir()}
+	}
+	dirs := []string{l.labDir()}
+	for _, stack := range l.stacks() {
+		dirs = append(dirs, stack.Dir())
+	}
+	return dirs
+}
+
+// stacks are those of the lane, the lowest layer first.
+func (l *lane) stacks() []labstack.Stack {
+	var all []labstack.Stack
+	if l.beside != nil {
+		all = append(all, l.beside[site.HostsLayer], l.beside[site.SystemsLayer])
+	}
+	if l.topology.ControlPlanes > 0 {
+		all = append(all, l.stack)
+	}
+	return all
+}
 
 // comeBack restores the lane's initial state, which is created first for a new lane, and returns the life that begins there.
 func (l *lane) comeBack(t testing.TB) *life {
@@ -34,24 +73,41 @@ func (l *lane) comeBack(t testing.TB) *life {
 	f := newLife(t, l)
 	f.writeInventory()
 	if !l.born {
-		require.NoError(t, os.RemoveAll(l.stack.Dir()))
-		f.must("lab", "start", "--time-scale", timeScale, "--seed", "life")
-		f.must("up", "--lab", "--yes")
-		f.isWhole(model.Want{Site: f.site})
-		f.must("lab", "stop")
-		require.NoError(t, labstack.Copy(l.stack.Dir(), l.copied()))
+		f.isBorn()
+		f.mustOn(l.stacks()[0], "lab", "stop")
+		for _, dir := range l.dirs() {
+			require.NoError(t, labstack.Copy(dir, l.copied(dir)))
+		}
 		l.born = true
 	}
-	require.NoError(t, labstack.Copy(l.copied(), l.stack.Dir()))
-	f.must("lab", "start")
+	for _, dir := range l.dirs() {
+		require.NoError(t, labstack.Copy(l.copied(dir), dir))
+	}
+	f.startLab()
 	f.isWhole(model.Want{Site: f.site})
 	return f
+}
+
+// isBorn brings the site up for the first time.
+func (f *life) isBorn() {
+	f.t.Helper()
+	for _, dir := range f.lane.dirs() {
+		require.NoError(f.t, os.RemoveAll(dir))
+	}
+	if f.layers == nil {
+		f.must("lab", "start", "--time-scale", timeScale, "--seed", "life")
+		f.must("up", "--lab", "--yes")
+	} else {
+		f.siteIsBorn()
+	}
+	f.isWhole(model.Want{Site: f.site})
 }
 
 // stop stops the lab.
 func (l *lane) stop(t testing.TB) {
 	t.Helper()
-	command := l.stack.Command(context.Background(), "lab", "stop", "--stack", l.stack.Name)
+	stack := l.stacks()[0]
+	command := stack.Command(context.Background(), append([]string{"lab", "stop"}, stack.On()...)...)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Errorf("lab stop: %v\n%s", err, output)
 	}
@@ -88,7 +144,11 @@ func (s *laneSet) take(t testing.TB, of site.Topology) *lane {
 		output, err := exec.Command("cp", "-r", filepath.Join(root, "tests", "charts", "flux-like"), filepath.Join(inventory, site.ChartFolder)).CombinedOutput()
 		require.NoError(t, err, "%s", output)
 	}
-	return &lane{topology: of, stack: labstack.Stack{Name: name, Root: root, Inventory: inventory, Tool: tool}}
+	made := &lane{topology: of, stack: labstack.Stack{Name: name, Root: root, Inventory: inventory, Tool: tool}}
+	if of.Layers {
+		made.makeProject(t)
+	}
+	return made
 }
 
 // giveBack makes a lane available to the next life.
@@ -103,6 +163,9 @@ func (s *laneSet) remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.free {
+		if l.beside != nil {
+			continue // its folder is in that of the tests
+		}
 		if err := os.RemoveAll(l.stack.Dir()); err != nil {
 			return err
 		}

@@ -38,6 +38,8 @@ type life struct {
 	snapshots map[string][]string
 	// restoring is true from the begin of a restore of etcd until it has ended, in this run or a later one.
 	restoring bool
+	// layers are the state of what is beside the cluster; nil without.
+	layers *layers
 
 	texts   map[string]string // that must hold no secret, by what they are
 	log     []string
@@ -46,10 +48,15 @@ type life struct {
 }
 
 func newLife(t testing.TB, l *lane) *life {
-	return &life{
+	f := &life{
 		t: t, lane: l, stack: l.stack, began: time.Now(), site: site.New(l.topology),
 		cordoned: map[string]bool{}, keeper: model.NewKeeper(), snapshots: map[string][]string{}, texts: map[string]string{},
 	}
+	if l.topology.Layers {
+		f.layers = newLayers()
+	}
+	f.gone = !f.site.HasCluster()
+	return f
 }
 
 // failure describes how a life failed.
@@ -81,6 +88,7 @@ func play(t testing.TB, h history.History) *failure {
 	}()
 	f := lane.comeBack(t)
 	f.keeper.Remember(f.see())
+	f.rememberLayers()
 	f.secrets = f.secretsOfNodes()
 	for n, move := range h.Moves {
 		f.leaveCanary(n)
@@ -105,9 +113,14 @@ func play(t testing.TB, h history.History) *failure {
 
 // keep stores the evidence of a failed life, since the next one uses the lane's folder.
 func (f *life) keep() string {
-	dir, err := os.MkdirTemp(filepath.Join(f.stack.Root, ".lab"), "failed-life-")
+	checkout, err := filepath.Abs("../..")
 	require.NoError(f.t, err)
-	require.NoError(f.t, labstack.Copy(f.stack.Dir(), dir))
+	require.NoError(f.t, os.MkdirAll(filepath.Join(checkout, ".lab"), 0o700))
+	dir, err := os.MkdirTemp(filepath.Join(checkout, ".lab"), "failed-life-")
+	require.NoError(f.t, err)
+	for _, of := range f.lane.dirs() {
+		require.NoError(f.t, labstack.Copy(of, filepath.Join(dir, filepath.Base(of))))
+	}
 	for name, text := range f.texts {
 		require.NoError(f.t, os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".txt"), []byte(text), 0o600))
 	}
@@ -124,6 +137,10 @@ func (f *life) violated(violations []model.Violation) { f.found = append(f.found
 // writeInventory writes the current inventory.
 func (f *life) writeInventory() {
 	f.t.Helper()
+	f.writeLayers()
+	if !f.site.HasCluster() {
+		return
+	}
 	cluster, err := f.site.ClusterFile()
 	require.NoError(f.t, err)
 	nodes, err := f.site.NodesFile()
@@ -141,6 +158,9 @@ func (f *life) writeFiles(cluster, nodes string) {
 // do runs a move.
 func (f *life) do(m history.Move) {
 	f.t.Helper()
+	if m.OfLayers() && f.doInLayers(m) {
+		return
+	}
 	switch m.Verb {
 	case history.Edit:
 		f.edit(m)
@@ -157,6 +177,10 @@ func (f *life) do(m history.Move) {
 
 func (f *life) runs(what string) {
 	f.t.Helper()
+	if !f.site.HasCluster() {
+		f.say("  means nothing here")
+		return
+	}
 	switch what {
 	case "snapshot-etcd":
 		f.takeSnapshot()

@@ -23,6 +23,7 @@ var (
 	lives     = flag.Int("lives", 0, "how many lives are drawn")
 	moves     = flag.Int("moves", 8, "how many moves a life that is drawn has")
 	shrinking = flag.Int("shrink", 20, "how many shorter histories are tried for a life that fails; 0 for none")
+	layered   = flag.Bool("layers", false, "lives have a stack of hosts, a stack of systems, and storage on a NAS")
 	one       = flag.String("history", "", "a file with a history: it alone is played")
 )
 
@@ -52,8 +53,11 @@ func TestLives(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", drawn), func(t *testing.T) {
 			t.Parallel()
 			h := history.Draw(drawn, *moves)
+			if *layered {
+				h = history.DrawWithLayers(drawn, *moves)
+			}
 			if failed := play(t, h); failed != nil {
-				t.Errorf("go test ./tests/lives -run TestLives -seed %d -lives 1 -moves %d\n%s", drawn, *moves, shortest(t, h, failed))
+				t.Errorf("go test ./tests/lives -run TestLives -seed %d -lives 1 -moves %d -layers=%t\n%s", drawn, *moves, *layered, shortest(t, h, failed))
 			}
 		})
 	}

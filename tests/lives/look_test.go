@@ -38,10 +38,12 @@ func (f *life) see() model.Seen {
 	for _, m := range host.Machines {
 		seen.Settings[m.VMID] = f.settings(m)
 	}
-	state, err := f.stack.State()
-	require.NoError(f.t, err)
-	for _, pending := range state.PendingOperations {
-		seen.Pending = append(seen.Pending, fmt.Sprintf("%s %s", pending.Type, pending.Resource.URN.Name()))
+	for _, stack := range f.lane.stacks() {
+		state, err := stack.State()
+		require.NoError(f.t, err)
+		for _, pending := range state.PendingOperations {
+			seen.Pending = append(seen.Pending, fmt.Sprintf("%s %s", pending.Type, pending.Resource.URN.Name()))
+		}
 	}
 	if len(host.Machines) > 0 {
 		f.seeCluster(&seen)
@@ -68,7 +70,7 @@ func (f *life) running() map[int]bool {
 }
 
 func (f *life) labFile(path ...string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(append([]string{f.stack.Dir()}, path...)...))
+	return os.ReadFile(filepath.Join(append([]string{f.lane.labDir()}, path...)...))
 }
 
 // members returns the etcd members of the lab's nodes.
@@ -212,17 +214,20 @@ func (f *life) secretsOfNodes() []string {
 		secrets = append(secrets, secretsIn(f.t, f.configuration(m))...)
 	}
 	for _, name := range []string{"talosconfig", "kubeconfig"} {
-		text, err := f.labFile(name)
+		text, err := os.ReadFile(filepath.Join(f.stack.Dir(), name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		require.NoError(f.t, err)
 		secrets = append(secrets, secretsIn(f.t, text)...)
 	}
-	passphrase, err := f.labFile("passphrase")
-	require.NoError(f.t, err)
+	for _, stack := range f.lane.stacks() {
+		passphrase, err := os.ReadFile(filepath.Join(stack.Dir(), "passphrase"))
+		require.NoError(f.t, err)
+		secrets = append(secrets, strings.TrimSpace(string(passphrase)))
+	}
 	_, token, _ := strings.Cut(f.description().Token, "=")
-	return append(secrets, strings.TrimSpace(string(passphrase)), token)
+	return append(secrets, append(f.secretsOfLayers(), token)...)
 }
 
 // secretsIn returns the values of secret keys in the first document of a file.

@@ -43,21 +43,33 @@ func (f *life) em(args ...string) *exec.Cmd {
 // must runs a command that has to end well, beside the history.
 func (f *life) must(args ...string) {
 	f.t.Helper()
-	output, err := f.em(args...).CombinedOutput()
+	f.mustOn(f.stack, args...)
+}
+
+// mustOn is must for a stack.
+func (f *life) mustOn(stack labstack.Stack, args ...string) {
+	f.t.Helper()
+	output, err := stack.Command(context.Background(), append(args, stack.On()...)...).CombinedOutput()
 	require.NoError(f.t, err, "%s\n%s", strings.Join(args, " "), output)
 }
 
 // pulumi returns an up of the engine alone, in a shell as a person has it.
-func (f *life) pulumi() *exec.Cmd {
+func (f *life) pulumi() *exec.Cmd { return f.pulumiOn(f.stack) }
+
+// pulumiOn is pulumi on a stack.
+func (f *life) pulumiOn(stack labstack.Stack) *exec.Cmd {
+	if f.layers != nil {
+		f.writeProgram()
+	}
 	shell := exec.Command("sh", "-euc", `eval "$("$TOOL" lab env --stack "$STACK" --inventory "$INVENTORY")"
 exec pulumi up --stack "$STACK" --yes --skip-preview --color never`)
-	shell.Dir = f.stack.Root
+	shell.Dir = stack.Root
 	for _, entry := range os.Environ() {
 		if name, _, _ := strings.Cut(entry, "="); name != "EM_INFRA" && !strings.HasPrefix(name, "PULUMI_") {
 			shell.Env = append(shell.Env, entry)
 		}
 	}
-	shell.Env = append(shell.Env, "TOOL="+f.stack.Tool, "STACK="+f.stack.Name, "INVENTORY="+f.stack.Inventory)
+	shell.Env = append(shell.Env, "TOOL="+stack.Tool, "STACK="+stack.Name, "INVENTORY="+stack.Inventory)
 	shell.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return shell
 }
@@ -141,7 +153,7 @@ func (r *running) ended(err error) model.Run {
 // calls returns what the host was asked for so far.
 func (f *life) calls() []labstack.Call {
 	f.t.Helper()
-	calls, err := labstack.Calls(f.stack.Dir())
+	calls, err := labstack.Calls(f.lane.labDir())
 	require.NoError(f.t, err)
 	return calls
 }
@@ -150,6 +162,7 @@ func (f *life) calls() []labstack.Call {
 func (f *life) run(what string) model.Run {
 	f.t.Helper()
 	f.giveUp(what)
+	f.giveUpLayers(what)
 	armed := f.armed
 	f.armed = nil
 	f.arm(armed)
@@ -159,9 +172,9 @@ func (f *life) run(what string) model.Run {
 	occurred := f.disarm()
 	killer.afterwards()
 	result.Killed = killer.hit
-	f.disturbed = f.disturbed || killer.hit || occurred > 0
-	result.Excused = f.disturbed || f.pending > 0 && slices.Contains([]string{"pulumi", "only-bootstrap", "snapshot-etcd", "restore-etcd", "adopt"}, what)
-	if what == "pulumi" && result.Code != 0 && result.Excused {
+	f.disturb(killer.hit || occurred > 0)
+	result.Excused = f.disturbed || f.layersExcuse(what) || f.pending > 0 && slices.Contains([]string{"pulumi", "only-bootstrap", "snapshot-etcd", "restore-etcd", "adopt"}, what)
+	if strings.HasSuffix(what, "pulumi") && result.Code != 0 && result.Excused {
 		result.Killed = true // what the engine says is not judged
 	}
 	f.judge(result)
@@ -172,6 +185,9 @@ func (f *life) run(what string) model.Run {
 // commandOf is the command line of what is run.
 func (f *life) commandOf(what string) *exec.Cmd {
 	f.t.Helper()
+	if command, found := f.commandOfLayers(what); found {
+		return command
+	}
 	switch what {
 	case "pulumi":
 		return f.pulumi()
@@ -208,6 +224,9 @@ func (f *life) giveUp(what string) {
 		f.keeper.GiveUpAll()
 		return
 	}
+	if f.layers != nil && layersOf(what)[len(layersOf(what))-1] != site.ClusterLayer {
+		return // a run of another stack
+	}
 	for _, m := range f.see().Machines {
 		wanted := false
 		for _, n := range f.site.Nodes {
@@ -233,8 +252,12 @@ func (f *life) holds(what string, r model.Run, began time.Time) {
 		f.oneAtATime(began)
 	}
 	f.nothingIsLost()
+	f.holdsLayers(what, r)
 	if r.Code != 0 || r.Killed {
 		return
+	}
+	if what == "site-up" && f.site.HasCluster() {
+		what = "up"
 	}
 	switch what {
 	case "up":
@@ -261,7 +284,7 @@ func (f *life) holds(what string, r model.Run, began time.Time) {
 
 func (f *life) oneAtATime(began time.Time) {
 	f.t.Helper()
-	lines, err := labstack.NodeLog(f.stack.Dir(), began)
+	lines, err := labstack.NodeLog(f.lane.labDir(), began)
 	require.NoError(f.t, err)
 	var outages []model.Outage
 	for _, o := range labstack.Outages(lines) {

@@ -66,6 +66,9 @@ var Hands = map[string]bool{ // whether a number is needed
 
 // formOf returns the form of a move; false if there is none of that name.
 func formOf(verb Verb, what string) (form, bool) {
+	if f, known := formOfLayers(verb, what); known {
+		return f, true
+	}
 	switch verb {
 	case Edit:
 		change, known := site.Edits[what]

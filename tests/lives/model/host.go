@@ -3,9 +3,12 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
 // Machine is a VM as the host has it.
@@ -24,6 +27,8 @@ type Machine struct {
 	Disks []Disk
 	// Unplugged are volumes that the machine keeps and does not use.
 	Unplugged []Disk
+	// Snapshots are their names, sorted.
+	Snapshots []string
 }
 
 // Disk is a volume of a machine.
@@ -36,6 +41,8 @@ type Disk struct {
 // Host is the content of the emulated Proxmox VE.
 type Host struct {
 	Machines []Machine
+	// Systems are the machines and containers of the stack of systems, with the templates of images.
+	Systems []Machine
 	// Unused are images of no machine.
 	Unused []string
 }
@@ -52,14 +59,24 @@ type hostFile struct {
 				} `json:"volumes"`
 			} `json:"pools"`
 		} `json:"storages"`
-		VMs map[string]struct {
-			ID     int    `json:"id"`
-			Node   string `json:"node"`
-			Config struct {
-				Values map[string]string `json:"values"`
-			} `json:"config"`
-		} `json:"vms"`
+		VMs        map[string]guest `json:"vms"`
+		Containers map[string]guest `json:"containers"`
+		hostSettings
 	} `json:"state"`
+}
+
+// guest is a machine or a container.
+type guest struct {
+	ID     int    `json:"id"`
+	Node   string `json:"node"`
+	Config struct {
+		Values map[string]string `json:"values"`
+	} `json:"config"`
+	Snapshots map[string]struct {
+		Config struct {
+			Values map[string]string `json:"values"`
+		} `json:"config"`
+	} `json:"snapshots"`
 }
 
 // ReadHost reads the state file of the lab's host, which contains the volumes, and queries the host for the running machines.
@@ -72,10 +89,8 @@ func ReadHost(text []byte, runs map[int]bool) (Host, error) {
 	used := map[string]bool{}
 	for _, vm := range file.State.VMs {
 		m := machine(vm.Config.Values)
-		m.VMID, m.Host, m.Running = vm.ID, vm.Node, runs[vm.ID]
-		for slot := range vm.Config.Values {
-			used[vm.Node+" "+volumeOf(vm.Config.Values[slot])] = true
-		}
+		m.VMID, m.Host, m.Running, m.Snapshots = vm.ID, vm.Node, runs[vm.ID], slices.Sorted(maps.Keys(vm.Snapshots))
+		vm.uses(used)
 		for i := 0; vm.Config.Values[fmt.Sprintf("scsi%d", i)] != ""; i++ {
 			m.Disks = append(m.Disks, file.disk(vm.Node, volumeOf(vm.Config.Values[fmt.Sprintf("scsi%d", i)])))
 		}
@@ -87,11 +102,41 @@ func ReadHost(text []byte, runs map[int]bool) (Host, error) {
 		if m.Name == "" || m.Host == "" || m.MemoryMiB < 0 {
 			return Host{}, fmt.Errorf("the host's state has VM %d in a form that is not known here: %+v", m.VMID, m)
 		}
-		host.Machines = append(host.Machines, m)
+		if site.OfSystems(m.VMID) {
+			host.Systems = append(host.Systems, m)
+		} else {
+			host.Machines = append(host.Machines, m)
+		}
 	}
-	slices.SortFunc(host.Machines, func(a, b Machine) int { return a.VMID - b.VMID })
+	for _, ct := range file.State.Containers {
+		ct.uses(used)
+		host.Systems = append(host.Systems, file.container(ct, runs))
+	}
+	byVMID := func(a, b Machine) int { return a.VMID - b.VMID }
+	slices.SortFunc(host.Machines, byVMID)
+	slices.SortFunc(host.Systems, byVMID)
 	host.Unused = file.unused(used)
 	return host, nil
+}
+
+// uses marks the volumes of a guest and of its snapshots, which may be those of the guest as it was.
+func (g guest) uses(used map[string]bool) {
+	for _, drive := range g.Config.Values {
+		used[g.Node+" "+volumeOf(drive)] = true
+	}
+	for _, snapshot := range g.Snapshots {
+		for _, drive := range snapshot.Config.Values {
+			used[g.Node+" "+volumeOf(drive)] = true
+		}
+	}
+}
+
+// container returns a container as a machine, whose root is its only disk.
+func (f hostFile) container(ct guest, runs map[int]bool) Machine {
+	m := machine(ct.Config.Values)
+	m.VMID, m.Host, m.Running, m.Snapshots = ct.ID, ct.Node, runs[ct.ID], slices.Sorted(maps.Keys(ct.Snapshots))
+	m.Name, m.Disks = ct.Config.Values["hostname"], []Disk{f.disk(ct.Node, volumeOf(ct.Config.Values["rootfs"]))}
+	return m
 }
 
 func machine(values map[string]string) Machine {

@@ -49,10 +49,11 @@ func Judge(r Run) []Violation {
 	if r.Took > Bound {
 		bounds.say("%s took %s", r.What, r.Took.Round(time.Second))
 	}
+	verb := verbOf(r.What)
 	switch {
 	case strings.Contains(r.Output, "goroutine ") || strings.Contains(r.Output, "panic:"):
 		refusals.say("%s panicked:\n%s", r.What, r.Output)
-	case slices.Contains(reading, r.What) && len(r.Writes) > 0:
+	case slices.Contains(reading, verb) && len(r.Writes) > 0:
 		refusals.say("%s only reads, and called %s", r.What, strings.Join(r.Writes, ", "))
 	case r.Killed:
 	case r.Code == Refused && len(r.Writes) > 0:
@@ -65,7 +66,7 @@ func Judge(r Run) []Violation {
 	case r.What == "mistake":
 	case !saysWhatToDo.MatchString(r.Output):
 		refusals.say("%s failed and does not say what to do:\n%s", r.What, r.Output)
-	case !r.Excused && !slices.Contains(reads, r.What):
+	case !r.Excused && !slices.Contains(reads, verb):
 		refusals.say("%s failed with exit code %d, and nothing was in its way:\n%s", r.What, r.Code, r.Output)
 	}
 	return slices.Concat(refusals.found, bounds.found)
@@ -91,4 +92,14 @@ func Overlap(controlPlanes []int, outages []Outage) []Violation {
 		}
 	}
 	return b.found
+}
+
+// verbOf returns what is run of a stack of a layer, or of the whole site: hosts-preview is a preview.
+func verbOf(what string) string {
+	for _, layer := range []string{"hosts-", "systems-", "site-"} {
+		if verb, found := strings.CutPrefix(what, layer); found {
+			return verb
+		}
+	}
+	return what
 }

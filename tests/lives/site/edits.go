@@ -99,7 +99,7 @@ func (s Site) Apply(e Edit) (Site, bool) {
 }
 
 func (s Site) clone() Site {
-	s.Nodes, s.Tags = slices.Clone(s.Nodes), slices.Clone(s.Tags)
+	s.Nodes, s.Tags, s.Layers = slices.Clone(s.Nodes), slices.Clone(s.Tags), s.Layers.clone()
 	for i, n := range s.Nodes {
 		s.Nodes[i].DataDisks, s.Nodes[i].Networks = slices.Clone(n.DataDisks), slices.Clone(n.Networks)
 		s.Nodes[i].Labels, s.Nodes[i].Patches = maps.Clone(n.Labels), slices.Clone(n.Patches)

@@ -24,6 +24,9 @@ func (s Site) ClusterFile() (string, error) {
 	if s.Topology.Addons {
 		cluster["addons"] = map[string]any{"flux": map[string]any{"chart": map[string]any{"path": ChartFolder}}}
 	}
+	if s.Topology.Layers {
+		cluster["storage"] = s.Layers.Storage.file()
+	}
 	return file(cluster)
 }
 

@@ -65,7 +65,12 @@ type Site struct {
 	Tags     []string
 	// Talos and Kubernetes are the patch numbers of v1.12 and v1.35.
 	Talos, Kubernetes int
+	// Layers are what it has beside the cluster; empty without [Topology.Layers].
+	Layers Layers
 }
+
+// HasCluster reports whether the site has a cluster, and not layers alone.
+func (s Site) HasCluster() bool { return s.Topology.ControlPlanes > 0 }
 
 // The patch releases that lives begin with, and the last one of Talos that the lab's Image Factory has.
 const (
@@ -91,6 +96,9 @@ func New(t Topology) Site {
 			node, _ := s.node(fmt.Sprintf("%s-%d", group.kind, i+1))
 			s.Nodes = append(s.Nodes, node)
 		}
+	}
+	if t.Layers {
+		s.Layers = newLayers()
 	}
 	return s
 }

@@ -17,6 +17,8 @@ func TestTopologiesAreReadAsTheyArePrinted(t *testing.T) {
 		"workers=2 data-disks":      {ControlPlanes: 1, Workers: 2, Hosts: 1, DataDisks: true},
 		all.String():                all,
 		"hosts=3 control-planes=5":  {ControlPlanes: 5, Hosts: 3},
+		"control-planes=0 layers":   {Hosts: 1, Layers: true},
+		"layers workers=1":          {ControlPlanes: 1, Workers: 1, Hosts: 1, Layers: true},
 		"shared-template   hosts=2": {ControlPlanes: 1, Hosts: 2, Shared: true},
 	} {
 		have, err := site.ParseTopology(text)
@@ -29,6 +31,8 @@ func TestTopologiesAreReadAsTheyArePrinted(t *testing.T) {
 		"workers=many":     `workers: "many" is no number`,
 		"worker=1":         `"worker=1" is no word of a topology`,
 		"data-disks=1":     `"data-disks=1" is no word of a topology`,
+		"control-planes=0": "control-planes=0: choose 1, 3 or 5",
+		"layers hosts=2":   "layers: choose hosts=1",
 	} {
 		_, err := site.ParseTopology(text)
 		require.EqualError(t, err, wrong)

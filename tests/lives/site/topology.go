@@ -21,6 +21,8 @@ type Topology struct {
 	DualStack              bool
 	// Addons installs a chart from disk.
 	Addons bool
+	// Layers adds a stack of hosts, a stack of systems, and storage on a NAS. Only such a site may have no cluster.
+	Layers bool
 }
 
 // numbers and switches are the words of a topology, in the order in which they are printed.
@@ -33,7 +35,7 @@ func (t *Topology) numbers() []named[*int] {
 func (t *Topology) switches() []named[*bool] {
 	return []named[*bool]{
 		{"shared-template", &t.Shared}, {"data-disks", &t.DataDisks}, {"second-cards", &t.SecondCards},
-		{"dual-stack", &t.DualStack}, {"addons", &t.Addons},
+		{"dual-stack", &t.DualStack}, {"addons", &t.Addons}, {"layers", &t.Layers},
 	}
 }
 
@@ -65,6 +67,9 @@ func ParseTopology(text string) (Topology, error) {
 		}
 	}
 	switch {
+	case t.ControlPlanes == 0 && t.Layers && t.Workers+t.GPUWorkers == 0 && t.Hosts == 1:
+	case t.Layers && t.Hosts > 1:
+		return t, fmt.Errorf("layers: choose hosts=1")
 	case !slices.Contains([]int{1, 3, 5}, t.ControlPlanes):
 		return t, fmt.Errorf("control-planes=%d: choose 1, 3 or 5", t.ControlPlanes)
 	case t.Hosts < 1 || t.Hosts > 3:

@@ -1,0 +1,336 @@
+package lives_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/pve/role"
+	"github.com/em-infra/em-infra/tests/labstack"
+	"github.com/em-infra/em-infra/tests/lives/history"
+	"github.com/em-infra/em-infra/tests/lives/model"
+	"github.com/em-infra/em-infra/tests/lives/site"
+)
+
+// layers are the state of what a life has beside its cluster.
+type layers struct {
+	keeper   *model.Keeper
+	datasets *model.DatasetKeeper
+	// pending are the stacks with edits and manual changes since their last successful up, and disturbed those in whose way something may be
+	// that a fault or a kill has left.
+	pending, disturbed map[site.Layer]bool
+	// staged is true while an interface is staged by hand.
+	staged bool
+	// What was made by hand: resource pools, datasets, and snapshots by the names of their systems.
+	pools, madeDatasets []string
+	snapshots           map[string][]string
+}
+
+func newLayers() *layers {
+	return &layers{
+		keeper: model.NewKeeper(), datasets: model.NewDatasetKeeper(),
+		pending: map[site.Layer]bool{}, disturbed: map[site.Layer]bool{}, snapshots: map[string][]string{},
+	}
+}
+
+// allLayers are the stacks, the lowest first.
+var allLayers = []site.Layer{site.HostsLayer, site.SystemsLayer, site.ClusterLayer}
+
+// layersOf returns the layers that a run is of or depends on; its own is the last.
+func layersOf(what string) []site.Layer {
+	switch layer, _, _ := strings.Cut(what, "-"); layer {
+	case "hosts":
+		return allLayers[:1]
+	case "systems":
+		return allLayers[:2]
+	}
+	return allLayers
+}
+
+// makeProject makes the folder of a project with the stacks of a site, which share a lab.
+func (l *lane) makeProject(t testing.TB) {
+	t.Helper()
+	checkout := l.stack.Root
+	l.stack.Root = filepath.Join(l.folder(), "project")
+	name := l.stack.Name
+	on := func(name string) labstack.Stack {
+		stack := l.stack
+		stack.Name, stack.Inventory = name, filepath.Join(stack.Root, "stacks", name)
+		return stack
+	}
+	l.beside = map[site.Layer]labstack.Stack{site.HostsLayer: on(name + "-hosts"), site.SystemsLayer: on(name + "-systems")}
+	l.stack = on(name)
+	for _, stack := range l.stacks() {
+		require.NoError(t, os.MkdirAll(stack.Inventory, 0o700))
+		settings := "config:\n  em-infra:inventory: stacks/" + stack.Name + "\n  em-infra:proxmoxEndpoint: https://" + name + ":8006\n  em-infra:proxmoxInsecure: \"false\"\n"
+		require.NoError(t, os.WriteFile(filepath.Join(l.stack.Root, "Pulumi."+stack.Name+".yaml"), []byte(settings), 0o600))
+	}
+	project, err := os.ReadFile(filepath.Join(checkout, "Pulumi.yaml"))
+	require.NoError(t, err)
+	const built = "buildTarget: bin/program"
+	require.Contains(t, string(project), built)
+	text := strings.Replace(string(project), built, "binary: "+programPath(), 1) // the project has no sources
+	require.NoError(t, os.WriteFile(filepath.Join(l.stack.Root, "Pulumi.yaml"), []byte(text), 0o600))
+}
+
+// sharedLab is the name of the lab, by the endpoint in the stacks' files.
+func (l *lane) sharedLab() string { return "_" + l.stack.Name + "-8006" }
+
+// programPath is where the program of a plain pulumi is, which is built once.
+func programPath() string { return filepath.Join(workshop.Dir, "program") }
+
+// writeProgram builds the program as the language host does.
+func (f *life) writeProgram() {
+	f.t.Helper()
+	programs.Do(func() {
+		build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-w -s", "-o", programPath(), ".")
+		build.Dir = filepath.Join("..", "..")
+		output, err := build.CombinedOutput()
+		require.NoError(f.t, err, "%s", output)
+	})
+}
+
+// startLab starts the lab, which gives its token the documented role. Beside layers it may manage users, too.
+func (f *life) startLab() {
+	f.t.Helper()
+	f.mustOn(f.lane.stacks()[0], "lab", "start")
+	f.eventually("the host answers", func() bool { return f.hostAnswers() })
+	if f.layers == nil {
+		return
+	}
+	more := map[string]string{"append": "1", "privs": "Realm.AllocateUser,User.Modify,Permissions.Modify"}
+	require.NoError(f.t, f.asRoot().Put(f.t.Context(), "/access/roles/"+role.Name, more, nil))
+}
+
+// siteIsBorn brings all stacks up on one lab.
+func (f *life) siteIsBorn() {
+	f.t.Helper()
+	require.NoError(f.t, os.RemoveAll(filepath.Join(f.stack.Root, ".lab")))
+	output, err := f.onSite("up", "--lab", "--yes", "--time-scale", timeScale, "--seed", "life").CombinedOutput()
+	require.NoError(f.t, err, "%s", output)
+	f.eventually("the layers are whole", func() bool { return len(f.layersWhole(allLayers...)) == 0 })
+}
+
+// onSite returns a command on all stacks of the project.
+func (f *life) onSite(args ...string) *exec.Cmd {
+	return f.stack.Command(f.t.Context(), append([]string{"site"}, args...)...)
+}
+
+// writeLayers writes the inventories of the layers.
+func (f *life) writeLayers() {
+	f.t.Helper()
+	if f.layers == nil {
+		return
+	}
+	hosts, err := f.site.Layers.HostsFile()
+	require.NoError(f.t, err)
+	systems, err := f.site.Layers.SystemsFile()
+	require.NoError(f.t, err)
+	f.writeLayer(site.HostsLayer, hosts)
+	f.writeLayer(site.SystemsLayer, systems)
+}
+
+func (f *life) writeLayer(layer site.Layer, text string) {
+	f.t.Helper()
+	require.NoError(f.t, os.WriteFile(filepath.Join(f.lane.beside[layer].Inventory, string(layer)+".yaml"), []byte(text), 0o600))
+}
+
+// doInLayers does a move of the layers; false for a move that a site without layers has, too.
+func (f *life) doInLayers(m history.Move) bool {
+	f.t.Helper()
+	switch {
+	case m.Verb == history.Fault || m.Verb == history.Kill:
+		return false
+	case f.layers == nil:
+		f.say("  means nothing here")
+	case m.Verb == history.Edit:
+		f.editLayers(m)
+	case m.Verb == history.Mistake:
+		f.mistakeInLayers(m)
+	case m.Verb == history.Hand:
+		f.byHandInLayers(m)
+	default:
+		f.run(m.What)
+	}
+	return true
+}
+
+func (f *life) editLayers(m history.Move) {
+	f.t.Helper()
+	after, means := f.site.ApplyToLayers(site.Edit{What: m.What, Node: m.Node, Number: m.Number})
+	if !means {
+		f.say("  means nothing here")
+		return
+	}
+	f.site = after
+	f.isPending(site.LayerEdits[m.What].Layer)
+	f.writeInventory()
+}
+
+// isPending has the next up of a layer change something.
+func (f *life) isPending(layer site.Layer) {
+	f.layers.pending[layer] = true
+	if layer == site.ClusterLayer {
+		f.pending++
+	}
+}
+
+// mistakeInLayers runs up with an inventory that must be refused. What is wrong may depend on what is there, so nothing may be pending.
+func (f *life) mistakeInLayers(m history.Move) {
+	f.t.Helper()
+	wrong, err := site.LayerMistakes[m.What](f.site)
+	require.NoError(f.t, err)
+	if !wrong.Made || f.layers.pending[wrong.Layer] || f.layers.disturbed[wrong.Layer] || f.layersExcuse(string(wrong.Layer)+"-up") {
+		f.say("  means nothing here")
+		return
+	}
+	f.writeLayer(wrong.Layer, wrong.Text)
+	r := f.started("mistake", f.emOn(wrong.Layer, "up", "--lab", "--yes")).wait(nil)
+	f.writeInventory()
+	f.judge(r)
+}
+
+// seeNAS reads the state of the box; one without a cluster is empty.
+func (f *life) seeNAS() model.NAS {
+	f.t.Helper()
+	text, err := f.labFile("nas.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return model.NAS{}
+	}
+	require.NoError(f.t, err)
+	seen, err := model.ReadNAS(text)
+	require.NoError(f.t, err)
+	return seen
+}
+
+// seeHostSettings reads what a stack of hosts configures.
+func (f *life) seeHostSettings() model.HostSettings {
+	f.t.Helper()
+	text, err := f.labFile("host.json")
+	require.NoError(f.t, err)
+	seen, err := model.ReadHostSettings(text)
+	require.NoError(f.t, err)
+	var pools []struct {
+		PoolID string `json:"poolid"`
+	}
+	f.eventually("the host answers", func() bool {
+		pools = nil
+		return f.api().Get(f.t.Context(), "/pools", &pools) == nil
+	})
+	for _, pool := range pools {
+		seen.Pools = append(seen.Pools, pool.PoolID)
+	}
+	return seen
+}
+
+// layersWhole returns what is not as the inventories of these layers say.
+func (f *life) layersWhole(which ...site.Layer) (left []model.Violation) {
+	f.t.Helper()
+	if slices.Contains(which, site.HostsLayer) {
+		left = append(left, model.HostsWhole(f.site.Layers.Hosts, f.layers.pools, f.seeHostSettings())...)
+	}
+	if slices.Contains(which, site.SystemsLayer) {
+		left = append(left, model.SystemsWhole(f.site.Layers.Systems, f.layers.snapshots, f.see().Systems)...)
+	}
+	if slices.Contains(which, site.ClusterLayer) && f.site.HasCluster() {
+		left = append(left, model.StorageWhole(f.site.Layers.Storage, f.seeNAS())...)
+	}
+	return left
+}
+
+// holdsLayers checks the layers after a run.
+func (f *life) holdsLayers(what string, r model.Run) {
+	f.t.Helper()
+	if f.layers == nil {
+		return
+	}
+	f.nothingOfLayersIsLost()
+	ofRun := layersOf(what)
+	switch {
+	case r.Code != 0 || r.Killed:
+		return
+	case what == "site-up":
+	case what == "up" || strings.HasSuffix(what, "-up"):
+		ofRun = ofRun[len(ofRun)-1:]
+	default:
+		return
+	}
+	for _, layer := range ofRun {
+		f.layers.pending[layer], f.layers.disturbed[layer] = false, false
+	}
+	tallied.checked(model.Whole)
+	var left []model.Violation
+	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		left = f.layersWhole(ofRun...)
+		if len(left) == 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	f.violated(left)
+	f.rememberLayers()
+}
+
+// rememberLayers records what must not be lost from now on.
+func (f *life) rememberLayers() {
+	f.t.Helper()
+	if f.layers == nil {
+		return
+	}
+	f.layers.keeper.Remember(f.seeSystems())
+	f.layers.datasets.Remember(f.seeNAS())
+}
+
+// seeSystems returns the systems as machines.
+func (f *life) seeSystems() model.Seen {
+	f.t.Helper()
+	return model.Seen{Host: model.Host{Machines: f.see().Systems}}
+}
+
+func (f *life) nothingOfLayersIsLost() {
+	f.t.Helper()
+	tallied.checked(model.Kept)
+	var lost []model.Violation
+	for range 20 {
+		lost = append(f.layers.keeper.Lost(f.seeSystems()), f.layers.datasets.Lost(f.seeNAS())...)
+		lost = append(lost, model.HostKept(f.layers.pools, f.seeHostSettings())...)
+		if len(lost) == 0 {
+			return
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	f.violated(lost)
+}
+
+// secretsOfLayers returns the secrets of the tokens that the stack of hosts has made, and the keys of the NAS.
+func (f *life) secretsOfLayers() []string {
+	f.t.Helper()
+	if f.layers == nil {
+		return nil
+	}
+	secrets := f.seeHostSettings().Secrets
+	if key := f.description().NASKey; key != "" {
+		secrets = append(secrets, key)
+	}
+	text, err := f.labFile("nas.json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return secrets
+	}
+	require.NoError(f.t, err)
+	var box struct {
+		Keys map[string]string `json:"keys"`
+	}
+	require.NoError(f.t, json.Unmarshal(text, &box))
+	for _, key := range box.Keys {
+		secrets = append(secrets, key)
+	}
+	return secrets
+}
