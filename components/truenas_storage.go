@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -46,6 +47,8 @@ type TrueNASStorageArgs struct {
 	ServesNFS bool
 	// Account is the user of the CSI driver, which gets an API key and the roles that the driver needs. Default: empty, none.
 	Account string
+	// ServesTrueNASCSI gives the account what truenas-csi calls besides. It needs TrueNAS 25.10. Default: false. A change is made in place.
+	ServesTrueNASCSI bool
 }
 
 // TrueNASISCSI is where the iSCSI service listens, and who may log in.
@@ -61,6 +64,10 @@ type TrueNASISCSI struct {
 var driverRoles = []string{
 	"POOL_READ", "DATASET_WRITE", "DATASET_DELETE", "SNAPSHOT_WRITE", "SNAPSHOT_DELETE", "SNAPSHOT_TASK_WRITE", "SHARING_NFS_WRITE", "SHARING_ISCSI_WRITE",
 }
+
+// csiRole is what truenas-csi asks for the free room of the pool with, zfs.resource.query (pkg/client/storage.go, GetAvailableSpace). 25.04 has no
+// such role and refuses a privilege with it; since 25.10.0 it is there, and no role of datasets includes it (truenas/middleware, role.py).
+const csiRole = "ZFS_RESOURCE_READ"
 
 // NewTrueNASStorage creates the storage of a cluster. It returns an error if an argument is missing.
 func NewTrueNASStorage(ctx *pulumi.Context, name string, args *TrueNASStorageArgs, opts ...pulumi.ResourceOption) (*TrueNASStorage, error) {
@@ -175,9 +182,12 @@ func (s *TrueNASStorage) addAccount(ctx *pulumi.Context, name string, args *True
 	if args.Account == "" {
 		return nil
 	}
-	account := &trueNASAccount{}
+	account, roles := &trueNASAccount{}, slices.Clone(driverRoles)
+	if args.ServesTrueNASCSI {
+		roles = append(roles, csiRole)
+	}
 	inputs := pulumi.Map{
-		"name": pulumi.String(args.Account), "roles": pulumi.ToStringArray(driverRoles), "hasKey": pulumi.Bool(true), "owner": pulumi.String(args.Owner),
+		"name": pulumi.String(args.Account), "roles": pulumi.ToStringArray(roles), "hasKey": pulumi.Bool(true), "owner": pulumi.String(args.Owner),
 	}
 	err := ctx.RegisterResource(tokenAccount, name+"-csi", inputs, account, pulumi.Parent(s), pulumi.AdditionalSecretOutputs([]string{"apiKey"}))
 	s.APIKey = account.APIKey

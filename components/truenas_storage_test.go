@@ -1,7 +1,9 @@
 package components_test
 
 import (
+	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -40,6 +42,22 @@ func stored(args *components.TrueNASStorageArgs) func(*pulumi.Context, pulumi.Re
 		template.Storage = storage
 		_, err = components.NewTalosTemplate(ctx, "template", template, providers)
 		return err
+	}
+}
+
+// TestTheAccountOfTrueNASCSIAsksForFreeRoom: 25.04 would refuse the role, so only truenas-csi, which needs 25.10, has it.
+func TestTheAccountOfTrueNASCSIAsksForFreeRoom(t *testing.T) {
+	t.Parallel()
+	for _, serves := range []bool{true, false} {
+		args := storageFixture()
+		args.ServesTrueNASCSI = serves
+		r, err := run(t, false, stored(args))
+		require.NoError(t, err)
+		inputs, err := recorder.Inputs(r.Named(t, "truenas:index:Account", "k3s-dev-storage-csi"))
+		require.NoError(t, err)
+		roles := fmt.Sprint(inputs)
+		require.Equal(t, serves, strings.Contains(roles, "ZFS_RESOURCE_READ"), roles)
+		require.Contains(t, roles, "DATASET_WRITE")
 	}
 }
 

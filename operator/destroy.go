@@ -31,7 +31,9 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 	}
 	defer s.recovery.Release(ctx)
 	target := s.destroyTarget()
-	return destroyRun{Recovery: s.recovery, Host: target, State: target, Copies: s.state, Engine: s, Stack: s.workspace.Stack, Place: s.place, Tell: s.emit}.Run(ctx)
+	return destroyRun{
+		Recovery: s.recovery, Host: target, State: target, Copies: s.state, Engine: s, Storage: s, Stack: s.workspace.Stack, Place: s.place, Tell: s.emit,
+	}.Run(ctx)
 }
 
 // destroyTarget is the stack that a destroy deletes.

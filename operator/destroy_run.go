@@ -16,6 +16,7 @@ type destroyRun struct {
 	State    destroyState
 	Copies   stateCopies
 	Engine   destroyEngine
+	Storage  destroyStorage
 
 	Stack string
 	Place remedy.Place
@@ -28,6 +29,12 @@ type destroyHost interface {
 	CheckNotNeeded(ctx context.Context) error
 	// LeftOf returns what still exists of the stack's possessions.
 	LeftOf(ctx context.Context, had possessions) (status.Left, error)
+}
+
+// destroyStorage is the access of a destroy to the NAS.
+type destroyStorage interface {
+	// CheckNAS refuses if the NAS lets nobody in although the destroy deletes something there.
+	CheckNAS(ctx context.Context) error
 }
 
 // destroyState is the access of a destroy to the state.
@@ -51,9 +58,10 @@ type destroyEngine interface {
 }
 
 var (
-	_ destroyHost   = destroyTarget{}
-	_ destroyState  = destroyTarget{}
-	_ destroyEngine = (*session)(nil)
+	_ destroyHost    = destroyTarget{}
+	_ destroyState   = destroyTarget{}
+	_ destroyEngine  = (*session)(nil)
+	_ destroyStorage = (*session)(nil)
 )
 
 // Run destroys the stack, with the checks and the backup before it and the search for leftovers after it.
@@ -89,6 +97,9 @@ func (r destroyRun) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := r.Host.CheckNotNeeded(ctx); err != nil {
+		return err
+	}
+	if err := r.Storage.CheckNAS(ctx); err != nil {
 		return err
 	}
 	if _, err := r.Copies.BackUp(ctx, "before-destroy"); err != nil {

@@ -22,6 +22,7 @@ type destroyParts struct {
 
 func (p *destroyParts) CheckUnprotected(context.Context) error { return p.step("protection") }
 func (p *destroyParts) CheckNotNeeded(context.Context) error   { return p.step("need of others") }
+func (p *destroyParts) CheckNAS(context.Context) error         { return p.step("NAS") }
 func (p *destroyParts) ConfirmDestroy(context.Context) error   { return p.step("preview and consent") }
 func (p *destroyParts) DestroyAll(context.Context) error       { return p.step("engine destroy") }
 func (p *destroyParts) ForgetCredentials() error               { return p.step("forget credentials") }
@@ -39,12 +40,12 @@ func (p *destroyParts) order(lab bool) operator.DestroyRun {
 	if lab {
 		place = remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev --lab", Lab: "--stack k3s-dev"}
 	}
-	return operator.DestroyRun{Recovery: p, Host: p, State: p, Copies: p, Engine: p, Stack: "k3s-dev", Place: place, Tell: p.told.Handle}
+	return operator.DestroyRun{Recovery: p, Host: p, State: p, Copies: p, Engine: p, Storage: p, Stack: "k3s-dev", Place: place, Tell: p.told.Handle}
 }
 
 // wholeDestroy is the order of the steps of a destroy.
 var wholeDestroy = []string{
-	"end what a killed run left working", "protection", "need of others", "backup before-destroy", "recover (going up: false)", "preview and consent",
+	"end what a killed run left working", "protection", "need of others", "NAS", "backup before-destroy", "recover (going up: false)", "preview and consent",
 	"delete remnants", "what the stack has", "engine destroy", "forget credentials", "what is left",
 }
 

@@ -116,6 +116,13 @@ func (s *session) hostDrift(ctx context.Context, sources status.Sources, report 
 	if slices.ContainsFunc(sources.Deployment.Resources, isInCluster) {
 		seen.NoAnswer = whyNoAnswer(ctx, sources.Kubeconfig)
 	}
+	noNAS, err := s.whyNoNAS(ctx)
+	if err != nil {
+		return err
+	}
+	if noNAS != "" {
+		seen.Unread = append(seen.Unread, noNAS)
+	}
 	_, events, err := s.preview(ctx, seen.excluded()...)
 	if err != nil {
 		return err

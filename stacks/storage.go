@@ -132,6 +132,7 @@ func storageArgs(stack string, inv *inventory.Inventory) *components.TrueNASStor
 	}
 	if truenas := inv.Cluster.Addons.TrueNAS; truenas != nil {
 		args.Account = "csi-" + inv.Cluster.Name
+		args.ServesTrueNASCSI = truenas.CSI != nil
 		args.ServesNFS = truenas.CSI != nil && truenas.CSI.Serves(inventory.ProtocolNFS)
 	}
 	return args

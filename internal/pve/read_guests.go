@@ -3,7 +3,9 @@ package pve
 import (
 	"context"
 	"encoding/json"
-	"strconv"
+	"regexp"
+	"slices"
+	"strings"
 )
 
 // Guest is a virtual machine or a container, anywhere in the cluster.
@@ -33,8 +35,17 @@ type GuestConfig map[string]string
 
 // GuestConfig reads the configuration of a guest.
 func (r Reader) GuestConfig(ctx context.Context, guest Guest) (GuestConfig, error) {
+	return r.guestConfig(ctx, guest)
+}
+
+// SnapshotConfig reads the configuration that a snapshot of a guest has.
+func (r Reader) SnapshotConfig(ctx context.Context, guest Guest, snapshot string) (GuestConfig, error) {
+	return r.guestConfig(ctx, guest, "snapshot", snapshot)
+}
+
+func (r Reader) guestConfig(ctx context.Context, guest Guest, query ...string) (GuestConfig, error) {
 	answer := map[string]json.RawMessage{}
-	err := r.get(ctx, &answer, nodePath(guest.Node, guest.Type+"/"+strconv.Itoa(guest.VMID)+"/config"))
+	err := r.get(ctx, &answer, guest.path("/config"), query...)
 	config := make(GuestConfig, len(answer))
 	for key, value := range answer {
 		var text string
@@ -56,6 +67,23 @@ func (c GuestConfig) IsEmpty() bool {
 		}
 	}
 	return true
+}
+
+// drive matches the settings of a virtual machine that have a volume (qemu-server, QemuServer/Drive.pm, valid_drive_names); one that is unused is
+// in no snapshot.
+var drive = regexp.MustCompile(`^(?:ide|sata|scsi|virtio|efidisk|tpmstate)\d+$`)
+
+// Disks returns the volumes of a virtual machine by their drives, such as scsi0 and efidisk0. A CD-ROM is none, and so is a device of the host.
+func (c GuestConfig) Disks() map[string]string {
+	disks := map[string]string{}
+	for key, value := range c {
+		volume, options, _ := strings.Cut(strings.TrimPrefix(value, "file="), ",")
+		isCD := slices.Contains(strings.Split(options, ","), "media=cdrom")
+		if drive.MatchString(key) && !isCD && strings.Contains(volume, ":") && !strings.HasPrefix(volume, "/") {
+			disks[key] = volume
+		}
+	}
+	return disks
 }
 
 // Firmware returns the UUID of the guest's firmware; empty if it has none.

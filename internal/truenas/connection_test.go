@@ -69,6 +69,7 @@ func TestLoginsThatFail(t *testing.T) {
 		"nas-key-expired":      "the API key of em-infra has expired, or TrueNAS has revoked it: make another in Credentials > Users > API Keys",
 		"nas-login-rate-limit": "TrueNAS refuses the login: there were more than 20 from this address within a minute: wait a minute and run it again",
 		"nas-only-rest":        "TrueNAS at " + box.Connection.Endpoint + " has no JSON-RPC API: it is older than 25.04, update it",
+		"nas-off":              "TrueNAS does not answer at " + box.Connection.Endpoint + " (unexpected EOF): check the address, and that the box is on",
 	} {
 		box.Fail(fault.Fault{Name: name})
 		_, err := box.Connection.Open(t.Context())

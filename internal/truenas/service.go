@@ -52,7 +52,7 @@ func (c *Client) WriteService(ctx context.Context, wanted Service, found *Servic
 	return err
 }
 
-// KeepService leaves a service as it is: others may use it.
-func (c *Client) KeepService(_ context.Context, wanted Service) (*Kept, error) {
-	return &Kept{"the service " + wanted.Name + " of TrueNAS stays on: others may use it"}, nil
+// KeepService says why a service is left as it is.
+func KeepService(wanted Service) *Kept {
+	return &Kept{"the service " + wanted.Name + " of TrueNAS stays on: others may use it"}
 }

@@ -95,6 +95,7 @@ var faultTable = []faultRow{
 	{"nas-job-failed", never(noNAS), never(noNAS), never(noNAS)},
 	{"nas-service-does-not-start", never(noNAS), never(noNAS), never(noNAS)},
 	{"nas-only-rest", never(noNAS), never(noNAS), never(noNAS)},
+	{"nas-off", never(noNAS), never(noNAS), never(noNAS)},
 }
 
 // movesADisk moves the worker's disk to the other one of two storages.

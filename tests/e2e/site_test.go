@@ -2,20 +2,17 @@ package e2e_test
 
 import (
 	"context"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab"
-	"github.com/em-infra/em-infra/tests/labstack"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 // TestE2ESite is the life of a project with the stacks of two layers, the samples, on one lab: brought up layer by layer, destroyed from the top,
@@ -82,18 +79,14 @@ func TestE2EAWholeSite(t *testing.T) {
 	s.k3sDevUsesTheNAS()
 	s.k3sDevUsesTheDNS()
 
-	up := s.site(0, "up", "--lab", "--time-scale", "0", "--yes")
+	before := s.isNotBegunWithoutConsent()
+	up := s.site(0, "up", "--lab", "--yes")
 	require.Contains(t, up, "site-hosts    hosts     up\nsite-systems  systems   up\nk3s-dev       platform  up\nk8s-prod      platform  up\n")
 	s.stack("k3s-dev").nodesAreReady("k3s-dev-control-1", "k3s-dev-gpu-1", "k3s-dev-worker-1")
 	s.stack("k8s-prod").nodesAreReady("k8s-prod-control-1", "k8s-prod-control-2", "k8s-prod-control-3", "k8s-prod-worker-1", "k8s-prod-worker-2")
-
-	s.changesNothing(func() { s.site(0, "up", "--lab", "--yes") })
-	for _, stack := range []string{"k3s-dev", "k8s-prod", "site-hosts", "site-systems"} {
-		plain := s.stack(stack).plainEngine()
-		preview, err := plain.Preview(t.Context(), optpreview.Refresh())
-		require.NoError(t, err, stack)
-		require.Equal(t, []apitype.OpType{apitype.OpSame}, slices.Collect(maps.Keys(preview.ChangeSummary)), "%s: %s", stack, preview.StdOut)
-	}
+	nas := storageUnderTest{s.stack("k3s-dev")}
+	nas.hasItsNAS()
+	s.hasNothingToDo("k3s-dev", "k8s-prod", "site-hosts", "site-systems")
 
 	s.theDNSIsNeeded()
 	refused := s.site(3, "destroy", "--lab", "--yes")
@@ -102,11 +95,8 @@ func TestE2EAWholeSite(t *testing.T) {
 	s.stack("k8s-prod").mustRun(0, "up", "--lab", "--yes")
 	down := s.site(0, "destroy", "--lab", "--yes")
 	require.Contains(t, down, "k8s-prod      platform  gone\nk3s-dev       platform  gone\nsite-systems  systems   gone\nsite-hosts    hosts     gone\n")
-	host, err := s.stack("k3s-dev").api().Cluster(t.Context())
-	require.NoError(t, err)
-	left, err := host.Resources(t.Context(), "vm")
-	require.NoError(t, err)
-	require.Empty(t, left)
+	require.Equal(t, before, s.onHosts())
+	nas.leftOnlyData()
 	require.NotContains(t, down, "kept: it has members")
 }
 
@@ -114,7 +104,7 @@ func TestE2EAWholeSite(t *testing.T) {
 const hostOfASite = `network: 192.168.20.0/24
 hosts:
   - name: pve
-    memoryGiB: 96
+    memoryGiB: 256
     storages:
       - {name: local, type: dir, content: [iso], sizeGiB: 96}
       - {name: local-lvm, type: lvmthin, content: [images, rootdir], sizeGiB: 2048}
@@ -122,15 +112,16 @@ hosts:
       - {address: "0000:01:00.0", vendor: "0x10de", device: "0x2204", subsystemVendor: "0x1462", subsystemDevice: "0x3881", iommuGroup: 12}
 `
 
-// TestE2EASiteFromAnEmptyFolder: a host that runs is asked what it has, once for each kind of stack, and what init writes comes up as a site without
-// an edit. The cluster gets the GPU by the name that the stack of hosts gives it.
+// TestE2EASiteFromAnEmptyFolder: a host that runs is asked what it has, once for each stack, and what init writes comes up as a site: the host, a
+// container and a machine beside two clusters. A cluster gets the GPU by the name that the stack of hosts gives it, and storage on a NAS by what a
+// person adds. A second run changes nothing, and a destroy leaves the host as it was.
 func TestE2EASiteFromAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	extended(t)
 	root := t.TempDir()
 	real := &rehearsal{t: t, stack: "_real", root: root}
 	description := real.startsLabOfItsOwn(hostOfASite)
-	s := &siteUnderTest{&rehearsal{t: t, stack: "home", root: root}}
+	s := &siteUnderTest{&rehearsal{t: t, stack: "k3s-dev", root: root, lab: workspace.SharedLabName(pve.Origin(description.ProxmoxEndpoint()))}}
 	s.env = []string{
 		"EM_INFRA_PROXMOX_ENDPOINT=" + description.ProxmoxEndpoint(), "EM_INFRA_PROXMOX_TOKEN=" + description.Token, "EM_INFRA_PROXMOX_INSECURE=true",
 	}
@@ -140,14 +131,22 @@ func TestE2EASiteFromAnEmptyFolder(t *testing.T) {
 	systems := s.outsideOfStacks("init", "--kind", "systems", "--stack", "dns", "--network", "192.168.20.0/24")
 	require.Contains(t, systems, "up --stack site`, whose hosts.yaml has the storage local for import")
 	require.Regexp(t, `site up --lab .*\n +.*up --stack site\n`, systems, "the stack of hosts comes first")
-	s.outsideOfStacks("init", "--stack", "home", "--network", "192.168.20.0/24", "--gpu-workers", "1", "--image-factory", description.FactoryURL())
-	nodes := filepath.Join(root, "stacks", "home", "nodes.yaml")
+	s.outsideOfStacks("init", "--stack", "k3s-dev", "--network", "192.168.20.0/24", "--gpu-workers", "1", "--image-factory", description.FactoryURL())
+	nodes := filepath.Join(root, "stacks", "k3s-dev", "nodes.yaml")
 	require.Contains(t, s.read(nodes), "address: 192.168.20.13}", "the systems have the addresses before it")
 	require.Contains(t, s.read(nodes), "gpus: [{mapping: gpu}]")
+	s.outsideOfStacks("init", "--stack", "k8s-prod", "--network", "192.168.20.0/24", "--control-planes", "3", "--image-factory", description.FactoryURL())
+	s.k3sDevUsesTheNAS()
 
-	require.Contains(t, s.site(0, "up", "--lab", "--yes"), "site   hosts     up\ndns    systems   up\nhome   platform  up\n")
-	require.Contains(t, s.site(0, "preview", "--lab"), "site   hosts     no changes\ndns    systems   no changes\nhome   platform  no changes\n")
-	require.Contains(t, s.site(0, "destroy", "--lab", "--yes"), "home   platform  gone\ndns    systems   gone\nsite   hosts     gone\n")
+	before := s.isNotBegunWithoutConsent()
+	require.Contains(t, s.site(0, "up", "--lab", "--yes"), "site      hosts     up\ndns       systems   up\nk3s-dev   platform  up\nk8s-prod  platform  up\n")
+	require.Contains(t, s.site(0, "preview", "--lab"), "site      hosts     no changes\ndns       systems   no changes\nk3s-dev   platform  no changes\nk8s-prod  platform  no changes\n")
+	nas := storageUnderTest{s.stack("k3s-dev")}
+	nas.hasItsNAS()
+	s.hasNothingToDo("site", "dns", "k3s-dev", "k8s-prod")
+	require.Contains(t, s.site(0, "destroy", "--lab", "--yes"), "k8s-prod  platform  gone\nk3s-dev   platform  gone\ndns       systems   gone\nsite      hosts     gone\n")
+	require.Equal(t, before, s.onHosts())
+	nas.leftOnlyData()
 }
 
 // stopsItsLab stops the lab of the site.
@@ -168,7 +167,7 @@ func newSite(t *testing.T, stacks ...string) *siteUnderTest {
 	t.Helper()
 	skipIfShort(t)
 	checkout, root := projectRoot(t), t.TempDir()
-	s := &siteUnderTest{&rehearsal{t: t, stack: stacks[0], root: root}}
+	s := &siteUnderTest{&rehearsal{t: t, stack: stacks[0], root: root, lab: sharedLab}}
 	require.NoError(t, os.WriteFile(filepath.Join(root, "Pulumi.yaml"), []byte(s.read(filepath.Join(checkout, "Pulumi.yaml"))), 0o600))
 	for _, stack := range stacks {
 		name := "Pulumi." + stack + ".yaml"
@@ -182,7 +181,7 @@ func newSite(t *testing.T, stacks ...string) *siteUnderTest {
 
 // stack returns a stack of the site, on the site's lab.
 func (s *siteUnderTest) stack(name string) *rehearsal {
-	return &rehearsal{t: s.t, stack: name, root: s.root, inventory: filepath.Join(s.root, "stacks", name), lab: sharedLab}
+	return &rehearsal{t: s.t, stack: name, root: s.root, inventory: filepath.Join(s.root, "stacks", name), lab: s.lab}
 }
 
 // site runs a command on all stacks of the project.
@@ -194,14 +193,6 @@ func (s *siteUnderTest) site(code int, args ...string) string {
 	output, _ := command.CombinedOutput() // the exit code says how it ended
 	require.Equal(s.t, code, command.ProcessState.ExitCode(), "%s", output)
 	return string(output)
-}
-
-// changesNothing runs something that may not write to the host.
-func (s *siteUnderTest) changesNothing(run func()) {
-	s.t.Helper()
-	before := s.stack("k3s-dev").calls()
-	run()
-	require.Empty(s.t, labstack.Writes(s.stack("k3s-dev").calls()[len(before):]))
 }
 
 // isOneProxmoxVE writes the same endpoint into all stack files: the hosts of k8s-prod are of the same Proxmox VE.
@@ -222,7 +213,11 @@ func (s *siteUnderTest) hostsMakeTheSharedStorage() {
 // k3sDevUsesTheNAS adds storage on a NAS to k3s-dev.
 func (s *siteUnderTest) k3sDevUsesTheNAS() {
 	dev := s.stack("k3s-dev")
-	dev.edit("cluster.yaml", "extensions: []", "extensions: [siderolabs/iscsi-tools]")
+	if text := dev.inventoryText("cluster.yaml"); strings.Contains(text, "extensions: []") {
+		dev.edit("cluster.yaml", "extensions: []", "extensions: [siderolabs/iscsi-tools]")
+	} else {
+		dev.edit("cluster.yaml", "talos:\n", "talos:\n  schematic: {extensions: [siderolabs/iscsi-tools]}\n")
+	}
 	dev.writeInventory("cluster.yaml", dev.inventoryText("cluster.yaml")+storageOfTheTest)
 }
 

@@ -191,6 +191,12 @@ func (s *storageUnderTest) staysUnlessTheInventorySaysOtherwise() {
 	require.Nil(s.t, s.dataset("tank/k8s/nfs"))
 	require.NotNil(s.t, s.dataset("tank/k8s"))
 	require.NotNil(s.t, s.dataset("tank/k8s/models"))
+	s.hasNoAccount()
+}
+
+// hasNoAccount: a key of the CSI driver would open the data to whoever has it.
+func (s *storageUnderTest) hasNoAccount() {
+	s.t.Helper()
 	s.box(func(ctx context.Context, c *truenas.Client) error {
 		account, err := c.FindAccount(ctx, truenas.Account{Name: "csi-k3s-dev"})
 		require.Nil(s.t, account)
@@ -212,7 +218,7 @@ func (s *storageUnderTest) nothingChanges() {
 // box calls the box with the key of the lab.
 func (s *storageUnderTest) box(do func(context.Context, *truenas.Client) error) {
 	s.t.Helper()
-	d, err := lab.ReadDescription(s.dir())
+	d, err := lab.ReadDescription(s.labDir())
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.connection("em-infra", d.NASKey).Do(s.t.Context(), do))
 }
@@ -220,7 +226,7 @@ func (s *storageUnderTest) box(do func(context.Context, *truenas.Client) error) 
 // keyOfTheLab returns the API key of em-infra in the rehearsal.
 func (s *storageUnderTest) keyOfTheLab() string {
 	s.t.Helper()
-	d, err := lab.ReadDescription(s.dir())
+	d, err := lab.ReadDescription(s.labDir())
 	require.NoError(s.t, err)
 	require.NotEmpty(s.t, d.NASKey)
 	return d.NASKey
@@ -228,9 +234,9 @@ func (s *storageUnderTest) keyOfTheLab() string {
 
 func (s *storageUnderTest) connection(user, key string) truenas.Connection {
 	s.t.Helper()
-	d, err := lab.ReadDescription(s.dir())
+	d, err := lab.ReadDescription(s.labDir())
 	require.NoError(s.t, err)
-	fingerprint, err := lab.NASFingerprint(s.dir(), d)
+	fingerprint, err := lab.NASFingerprint(s.labDir(), d)
 	require.NoError(s.t, err)
 	return truenas.Connection{Endpoint: d.NASEndpoint(), Fingerprint: fingerprint, Username: user, APIKey: key}
 }
@@ -270,6 +276,9 @@ func (s *storageUnderTest) opensTheBox(key string) {
 		found, err := c.FindDataset(ctx, truenas.Dataset{Name: "tank/k8s"})
 		require.NoError(s.t, err)
 		require.NotNil(s.t, found)
+		var room []struct{ Name string }
+		require.NoError(s.t, c.Call(ctx, &room, "zfs.resource.query", map[string]any{"paths": []string{"tank"}, "properties": []string{"available"}}))
+		require.Len(s.t, room, 1, "the driver asks for the free room of its pool")
 		_, err = c.WriteAccount(ctx, truenas.Account{Name: "intruder", Roles: []string{"FULL_ADMIN"}}, false)
 		require.ErrorContains(s.t, err, "Not authorized")
 		return nil

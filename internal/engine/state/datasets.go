@@ -37,3 +37,11 @@ func KindsOnNAS(deployment apitype.DeploymentV3) []tokens.Type {
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
 }
+
+// DeletesOnNAS reports whether the removal of what the state has on TrueNAS deletes something there: not what stays because it is protected, and no
+// service, which others may use.
+func DeletesOnNAS(deployment apitype.DeploymentV3) bool {
+	return slices.ContainsFunc(deployment.Resources, func(r apitype.ResourceV3) bool {
+		return strings.HasPrefix(string(r.Type), "truenas:") && r.Type != token.Service && !r.RetainOnDelete
+	})
+}

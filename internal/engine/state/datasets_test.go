@@ -26,3 +26,13 @@ func TestKnownDatasets(t *testing.T) {
 	require.Equal(t, []tokens.Type{token.Account, token.Dataset}, state.KindsOnNAS(d), "also of what is still to be deleted")
 	require.Empty(t, state.KnownDatasets(deployment(machine("w-1", 102.0))))
 }
+
+func TestWhatADestroyDeletesOnTheNAS(t *testing.T) {
+	t.Parallel()
+	kept := of(token.Dataset, "k3s-dev-storage-k8s", nil, nil)
+	kept.RetainOnDelete = true
+	service := of(token.Service, "k3s-dev-storage-nfs", nil, nil)
+	require.False(t, state.DeletesOnNAS(deployment(kept, service, machine("w-1", 102.0))))
+	require.True(t, state.DeletesOnNAS(deployment(kept, of(token.Account, "k3s-dev-storage-csi", nil, nil))))
+	require.True(t, state.DeletesOnNAS(deployment(of(token.Dataset, "k3s-dev-storage-k8s", nil, nil))))
+}

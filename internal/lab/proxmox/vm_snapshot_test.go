@@ -192,4 +192,10 @@ func TestSnapshotsThatHoldDisks(t *testing.T) {
 		"can't migrate local disk 'tank:vm-101-disk-0': online storage migration not possible if non-replicated snapshot exists")
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/103/status/stop", nil)
 	require.Contains(t, migrate("103", ""), "can't migrate local disk 'thin:vm-103-disk-0': non-migratable snapshot exists")
+
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=104 start=1 scsi0=file=nas:1,format=qcow2"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/104/snapshot", values("snapname=a1"))
+	l.must(http.MethodPut, "/nodes/vmhost/qemu/104/config", values("scsi1=tank:1"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/104/migrate", values("target=vmhost2 online=1 with-local-disks=1"))
+	require.Contains(t, l.config("104")["scsi1"], "tank:vm-104-disk", "a disk that was added after the snapshot is not in it")
 }

@@ -187,6 +187,9 @@ func (b *Box) addRoot(pool Pool) {
 
 // ServeHTTP serves the API: the list of versions, and WebSockets (main.py, WebSocketHandler).
 func (b *Box) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if b.fails(faultOff, "") {
+		panic(http.ErrAbortHandler) // net/http closes the connection without an answer
+	}
 	if b.fails(faultOnlyREST, "") {
 		onlyREST(w, r)
 		return

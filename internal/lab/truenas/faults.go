@@ -15,6 +15,7 @@ const (
 	faultJobFailed    = "nas-job-failed"
 	faultServiceDead  = "nas-service-does-not-start"
 	faultOnlyREST     = "nas-only-rest"
+	faultOff          = "nas-off"
 )
 
 // Faults are the faults of a box.
@@ -45,6 +46,7 @@ var Faults = []fault.Kind{
 		Source: "truenas service.py",
 	},
 	{Name: faultOnlyREST, About: "the NAS is so old that it has only REST and no JSON-RPC", Source: "truenas main.py"},
+	{Name: faultOff, About: "the NAS is off: what connects to it has no answer", Source: "RFC 9293"},
 }
 
 // fails reports whether a fault occurs now, at a call or, with an empty method, anywhere.

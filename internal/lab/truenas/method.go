@@ -87,7 +87,7 @@ func (b *Box) logCall(c *connection, name string, failed error) {
 func (b *Box) table() map[string]method {
 	table := map[string]method{}
 	for _, part := range []map[string]method{
-		b.loginMethods(), b.coreMethods(), b.poolMethods(), b.datasetMethods(), b.serviceMethods(),
+		b.loginMethods(), b.coreMethods(), b.poolMethods(), b.datasetMethods(), b.resourceMethods(), b.serviceMethods(),
 	} {
 		for name, m := range part {
 			table[name] = m

@@ -140,6 +140,39 @@ func TestAUserMayWhatItsRolesSay(t *testing.T) {
 	require.Equal(t, false, r.dial(t).must("auth.login_with_api_key", made["key"]), "the former key")
 }
 
+// TestFreeRoomHasARoleOfItsOwn, which those of datasets do not include; the call is that of truenas-csi (pkg/client/storage.go, GetAvailableSpace).
+func TestFreeRoomHasARoleOfItsOwn(t *testing.T) {
+	t.Parallel()
+	r := serve(t)
+	l := r.login(t)
+	as := func(name string, roles ...any) *link {
+		user := l.must("user.create", map[string]any{"username": name, "full_name": name, "group_create": true, "password_disabled": true, "smb": false}).(map[string]any)
+		l.must("privilege.create", map[string]any{
+			"name": name, "local_groups": []any{user["group"].(map[string]any)["bsdgrp_gid"]}, "roles": roles, "web_shell": false,
+		})
+		made := l.must("api_key.create", map[string]any{"name": name, "username": name}).(map[string]any)
+		c := r.dial(t)
+		require.Equal(t, true, c.must("auth.login_with_api_key", made["key"]))
+		return c
+	}
+	asked := map[string]any{"paths": []any{"tank"}, "properties": []any{"available"}, "get_source": false}
+	_, failed := as("writer", "POOL_READ", "DATASET_WRITE", "DATASET_DELETE").call("zfs.resource.query", asked)
+	require.Equal(t, "-32001 [EACCES] Not authorized", failed)
+	reader := as("reader", "ZFS_RESOURCE_READ")
+	free := float64(100<<30 - 96<<10)
+	require.Equal(t, []any{map[string]any{
+		"createtxg": float64(1), "guid": float64(1), "name": "tank", "pool": "tank", "type": "FILESYSTEM", "user_properties": nil, "children": nil,
+		"properties": map[string]any{"available": map[string]any{"raw": "107374084096", "value": free, "source": nil}},
+	}}, reader.must("zfs.resource.query", asked))
+	for _, refused := range []struct{ path, text string }{
+		{"tank/none", `-32602 [["zfs.resource.query","'tank/none': not found",2]]`},
+		{"tank@a", `-32602 [["zfs.resource.query","Querying snapshot information is unsupported at this time.",22]]`},
+	} {
+		_, failed = reader.call("zfs.resource.query", map[string]any{"paths": []any{refused.path}, "properties": []any{"available"}})
+		require.Equal(t, refused.text, failed)
+	}
+}
+
 func TestAStateOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	var config truenas.Config

@@ -20,7 +20,9 @@ type kind interface {
 	write(ctx context.Context, to *truenas.Session, inputs, before resource.PropertyMap) (string, resource.PropertyMap, error)
 	// read returns inputs and outputs as they are; nil if there is no such object.
 	read(ctx context.Context, from *truenas.Session, ID string, inputs, state resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error)
-	// remove deletes the object.
+	// stays reports whether an object of this kind always stays on the box.
+	stays() bool
+	// remove deletes the object, or says why it stays.
 	remove(ctx context.Context, from *truenas.Session, inputs resource.PropertyMap) (*truenas.Kept, error)
 }
 
@@ -54,7 +56,7 @@ var kinds = map[string]kind{
 		replaces: []string{"name"},
 		id:       func(s truenas.Service) string { return s.Name },
 		byID:     func(ID string) truenas.Service { return truenas.Service{Name: ID} },
-		find:     (*truenas.Client).FindService, save: (*truenas.Client).WriteService, delete: (*truenas.Client).KeepService,
+		find:     (*truenas.Client).FindService, save: (*truenas.Client).WriteService, keep: truenas.KeepService,
 	},
 	"truenas:index:Account": account{},
 }
@@ -67,9 +69,12 @@ type object[T any] struct {
 	find     func(*truenas.Client, context.Context, T) (*T, error)
 	save     func(*truenas.Client, context.Context, T, *T) error
 	delete   func(*truenas.Client, context.Context, T) (*truenas.Kept, error)
+	keep     func(T) *truenas.Kept // in the place of delete, for what always stays
 }
 
 func (o object[T]) replacing() []string { return o.replaces }
+
+func (o object[T]) stays() bool { return o.keep != nil }
 
 func (o object[T]) planned(inputs, _ resource.PropertyMap, _ bool) resource.PropertyMap {
 	return inputs
@@ -114,6 +119,9 @@ func (o object[T]) remove(ctx context.Context, from *truenas.Session, inputs res
 	wanted, err := decode[T](inputs)
 	if err != nil {
 		return nil, err
+	}
+	if o.stays() {
+		return o.keep(wanted), nil
 	}
 	err = from.Do(ctx, func(ctx context.Context, c *truenas.Client) (err error) {
 		kept, err = o.delete(c, ctx, wanted)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -29,7 +30,12 @@ type Provider struct {
 	// Warn tells the user what was kept. Default: nil, nobody is told.
 	Warn func(urn resource.URN, text string)
 
-	session   *truenas.Session
+	session  *truenas.Session
+	endpoint string
+	trying   sync.Once // whether the box lets the user in
+	isAway   error     // if it does not
+	warning  sync.Once // that it does not
+
 	cancel    context.CancelFunc
 	cancelled context.Context
 }
@@ -83,8 +89,9 @@ func (p *Provider) DiffConfig(_ context.Context, r plugin.DiffConfigRequest) (pl
 
 // Configure takes the connection, which is opened when it is needed.
 func (p *Provider) Configure(_ context.Context, r plugin.ConfigureRequest) (plugin.ConfigureResponse, error) {
+	p.endpoint = textOf(r.Inputs, "endpoint")
 	p.session = truenas.NewSession(truenas.Connection{
-		Endpoint: textOf(r.Inputs, "endpoint"), Fingerprint: textOf(r.Inputs, "fingerprint"), CA: textOf(r.Inputs, "ca"),
+		Endpoint: p.endpoint, Fingerprint: textOf(r.Inputs, "fingerprint"), CA: textOf(r.Inputs, "ca"),
 		Username: textOf(r.Inputs, "username"), APIKey: textOf(r.Inputs, "apiKey"),
 	})
 	return plugin.ConfigureResponse{}, nil
@@ -192,11 +199,15 @@ func (p *Provider) Update(ctx context.Context, r plugin.UpdateRequest) (plugin.U
 	return plugin.UpdateResponse{Properties: outputs}, err
 }
 
-// Read returns the object as it is, in the terms of its inputs: properties that are inherited are absent. Without inputs it is imported.
+// Read returns the object as it is, in the terms of its inputs: properties that are inherited are absent. Without inputs it is imported; with them it
+// is as the state has it while the box lets nobody in, so that a run which does not need the box is not stopped (docs/decisions/0096).
 func (p *Provider) Read(ctx context.Context, r plugin.ReadRequest) (plugin.ReadResponse, error) {
 	k, err := kindOf(r.Type)
 	if err != nil {
 		return plugin.ReadResponse{}, err
+	}
+	if away := p.away(ctx); away != nil && len(r.Inputs) > 0 {
+		return p.unread(r, away), nil
 	}
 	inputs, outputs, err := k.read(p.until(ctx), p.session, string(r.ID), r.Inputs, r.State)
 	if err != nil || inputs == nil {
@@ -205,17 +216,28 @@ func (p *Provider) Read(ctx context.Context, r plugin.ReadRequest) (plugin.ReadR
 	return plugin.ReadResponse{ReadResult: plugin.ReadResult{ID: r.ID, Inputs: inputs, Outputs: outputs}}, nil
 }
 
-// Delete deletes an object, or keeps it and says why.
+// Delete deletes an object, or keeps it and says why. What stays in any case, a service, needs no box.
 func (p *Provider) Delete(ctx context.Context, r plugin.DeleteRequest) (plugin.DeleteResponse, error) {
 	k, err := kindOf(r.Type)
 	if err != nil {
 		return plugin.DeleteResponse{}, err
 	}
+	if !k.stays() {
+		if away := p.away(ctx); away != nil {
+			return plugin.DeleteResponse{}, p.forget(r, away)
+		}
+	}
 	kept, err := k.remove(p.until(ctx), p.session, r.Inputs)
-	if err == nil && kept != nil && p.Warn != nil {
-		p.Warn(r.URN, kept.Why)
+	if err == nil && kept != nil {
+		p.warn(r.URN, kept.Why)
 	}
 	return plugin.DeleteResponse{}, err
+}
+
+func (p *Provider) warn(urn resource.URN, text string) {
+	if p.Warn != nil {
+		p.Warn(urn, text)
+	}
 }
 
 // until returns a context that also ends when the engine cancels.

@@ -24,6 +24,7 @@ var covers = map[string][]string{
 	"root-only-device":      {"root-only"},
 	"bootstrap-cut":         {"plugin-crashed"},
 	"mapping-without-iommu": {"mapping-stale"},
+	"storage-class":         {"immutable-field"},
 }
 
 // TestNoRowTakesWhatIsAnothers: only its own row and the rows in covers match an error, whatever the order of the table.

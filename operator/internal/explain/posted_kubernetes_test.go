@@ -9,6 +9,11 @@ var postedKubernetes = map[string][]string{
 	"pod-security":          {`Error creating: pods "longhorn-manager-x7k2p" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes (volumes "boot", "dev", "proc", "etc", "longhorn"), privileged (container "longhorn-manager" must not set securityContext.privileged=true)`},
 	"namespace-terminating": {`secrets "x" is forbidden: unable to create new content in namespace flux-system because it is being terminated`},
 	"object-changed":        {`Operation cannot be fulfilled on deployments.apps "x": the object has been modified; please apply your changes to the latest version and try again`},
+	"storage-class": {
+		`StorageClass.storage.k8s.io "truenas-iscsi" is invalid: parameters: Forbidden: updates to parameters are forbidden.`,
+		`StorageClass.storage.k8s.io "nfs" is invalid: [parameters: Forbidden: updates to parameters are forbidden., reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.]`,
+		`StorageClass.storage.k8s.io "standard" is invalid: volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable`,
+	},
 	"immutable-field": {
 		`Deployment.apps "x" is invalid: spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"app":"x"}}: field is immutable`,
 		`StatefulSet.apps "db" is invalid: spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template' are forbidden`,

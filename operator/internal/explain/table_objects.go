@@ -38,6 +38,13 @@ var objects = []row{
 		safe:    goesOn,
 	},
 	{
+		name: "storage-class", speaker: cluster, source: "kubernetes pkg/apis/storage/validation/validation.go, ValidateStorageClassUpdate",
+		pattern: saying(`StorageClass\.storage\.k8s\.io "(?P<class>[^"]+)" is invalid: [^\n]*(?:updates to (?P<field>\w+) are forbidden|(?P<other>\w+): Invalid value: [^\n]*field is immutable)`),
+		meaning: "Kubernetes changes no StorageClass but for whether it is the default; {class} has to be made anew",
+		do:      "kubectl delete storageclass {class}, then " + upAgain + "; volumes and claims that have it stay as they are",
+		safe:    notTouched,
+	},
+	{
 		name: "immutable-field", speaker: cluster, source: "k8s.io/apimachinery pkg/api/validation/objectmeta.go",
 		pattern: saying(`(?P<field>[\w.\[\]]+): (?:Invalid value: [^\n]*|Forbidden): (?:field is immutable|updates to [^\n]* are forbidden)`),
 		meaning: "{field} of that object can only be given when it is made",

@@ -75,6 +75,13 @@ func (g *gatherer) nas(ctx context.Context) (join func()) {
 	}
 }
 
+// Reach returns why a box lets nobody in; nil if it does.
+func Reach(ctx context.Context, box Box) error {
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(box.Patience, boxPatience))
+	defer cancel()
+	return box.Connection.Do(bounded, func(context.Context, *truenas.Client) error { return nil })
+}
+
 // lookAtBox reads the facts on one connection: the box counts logins.
 func lookAtBox(ctx context.Context, box Box, inv *inventory.Inventory) NAS {
 	found := NAS{

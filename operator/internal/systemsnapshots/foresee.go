@@ -18,6 +18,8 @@ type Host interface {
 	Guests(ctx context.Context) ([]pve.Guest, error)
 	// GuestConfig returns the configuration of a guest.
 	GuestConfig(ctx context.Context, guest pve.Guest) (pve.GuestConfig, error)
+	// SnapshotConfig returns the configuration that a snapshot of a guest has.
+	SnapshotConfig(ctx context.Context, guest pve.Guest, snapshot string) (pve.GuestConfig, error)
 	// Snapshots returns the snapshots of a guest, the oldest first.
 	Snapshots(ctx context.Context, guest pve.Guest) ([]pve.Snapshot, error)
 	// Storages returns the storages of a host.
@@ -85,21 +87,22 @@ func (s subject) foresee(ctx context.Context, host Host, guests []pve.Guest) ([]
 		return nil, nil, fmt.Errorf("%s (VMID %d) is on no host that the token sees, so nothing is known of its snapshots: run up again, with the refresh", s.Name, s.VMID)
 	}
 	guest := guests[at]
-	obstacles, err := s.obstacles(ctx, host, guest)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(obstacles) > 0 {
-		return nil, nil, s.refuse(ctx, host, guest, obstacles)
-	}
-	if s.KeptSnapshots() == 0 {
-		return nil, nil, nil
-	}
 	taken, err := host.Snapshots(ctx, guest)
 	if err != nil {
 		return nil, nil, unread("the snapshots of "+s.Name, err)
 	}
 	wanted := Wanted{System: s.Name, Guest: guest, Changes: slices.Clone(s.finding.What), Standing: standing(s.stack, taken)}
+	held, err := s.held(ctx, host, wanted, taken)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case len(held.why) > 0:
+		s.refuse(guest, held)
+		return nil, nil, nil
+	case s.KeptSnapshots() == 0:
+		return nil, nil, nil
+	}
 	s.finding.Means = append(s.finding.Means, s.meaning(wanted.Standing))
 	return []Wanted{wanted}, broken(s.Name, guest, taken), nil
 }
@@ -116,31 +119,23 @@ func (s subject) meaning(standing string) string {
 	}
 }
 
-// refuse makes the change impossible if snapshots are to be taken, or if there are any.
-func (s subject) refuse(ctx context.Context, host Host, guest pve.Guest, obstacles []string) error {
-	taken, err := host.Snapshots(ctx, guest)
-	if err != nil {
-		return unread("the snapshots of "+s.Name, err)
-	}
+// refuse makes the change impossible.
+func (s subject) refuse(guest pve.Guest, held hold) {
 	var ways []string
 	if s.KeptSnapshots() > 0 {
 		ways = append(ways, fmt.Sprintf("set snapshots: {keep: 0} for %s until that is done", s.Name))
 	}
-	if len(taken) > 0 {
-		names := make([]string, len(taken))
-		for i, one := range taken {
-			names[i] = one.Name
-		}
-		ways = append(ways, fmt.Sprintf("remove the snapshots of %s on %s, %s, each with `qm delsnapshot %d NAME`", s.Name, guest.Node, strings.Join(names, " and "), guest.VMID))
-	}
-	if len(ways) == 0 {
-		return nil
+	switch len(held.by) {
+	case 0:
+	case 1:
+		ways = append(ways, fmt.Sprintf("remove the snapshot %[1]s of %[2]s with `qm delsnapshot %[3]d %[1]s` on %[4]s", held.by[0], s.Name, guest.VMID, guest.Node))
+	default:
+		ways = append(ways, fmt.Sprintf("remove the snapshots of %s on %s, %s, each with `qm delsnapshot %d NAME`", s.Name, guest.Node, strings.Join(held.by, " and "), guest.VMID))
 	}
 	f := s.finding
 	f.Kind, f.Means = risk.Impossible, nil
-	f.What = append(f.What, "cannot be done with snapshots: "+strings.Join(obstacles, ", and "))
+	f.What = append(f.What, "cannot be done with snapshots: "+strings.Join(held.why, ", and "))
 	f.Undo = append(f.Undo, strings.Join(ways, " and "))
-	return nil
 }
 
 func unread(what string, err error) error {

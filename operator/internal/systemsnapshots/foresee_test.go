@@ -3,6 +3,8 @@ package systemsnapshots_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -20,10 +22,12 @@ import (
 
 // host is a Proxmox VE host with a machine and a container.
 type host struct {
-	disk     string // of the machine
-	shared   bool   // is its storage
-	taken    []pve.Snapshot
-	fails    string // the call that fails
+	disk     string              // of the machine
+	config   pve.GuestConfig     // of the machine; nil for one with that disk alone
+	shared   bool                // is the storage tank
+	taken    []pve.Snapshot      // each has the disk
+	without  map[string][]string // the drives that a snapshot does not have
+	fails    string              // the call that fails
 	requests int
 }
 
@@ -44,7 +48,22 @@ func (h *host) Guests(context.Context) ([]pve.Guest, error) {
 }
 
 func (h *host) GuestConfig(context.Context, pve.Guest) (pve.GuestConfig, error) {
-	return pve.GuestConfig{"scsi0": h.disk + ",size=16G"}, h.answer("config")
+	return h.now(), h.answer("config")
+}
+
+func (h *host) now() pve.GuestConfig {
+	if h.config != nil {
+		return maps.Clone(h.config)
+	}
+	return pve.GuestConfig{"scsi0": h.disk + ",size=16G"}
+}
+
+func (h *host) SnapshotConfig(_ context.Context, _ pve.Guest, snapshot string) (pve.GuestConfig, error) {
+	then := h.now()
+	for _, drive := range h.without[snapshot] {
+		delete(then, drive)
+	}
+	return then, h.answer("snapshot config")
 }
 
 func (h *host) Snapshots(context.Context, pve.Guest) ([]pve.Snapshot, error) {
@@ -64,7 +83,9 @@ func both(keep int) []systems.System {
 
 // changed is an assessment of a change of the machine, and its step.
 func changed(kind risk.Kind, paths ...string) ([]plan.Step, *risk.Assessment) {
-	inputs := map[string]any{"vmId": 210.0, "disks": []any{map[string]any{"interface": "scsi0", "datastoreId": "tank"}}}
+	inputs := map[string]any{"vmId": 210.0, "disks": []any{
+		map[string]any{"interface": "scsi0", "datastoreId": "tank"}, map[string]any{"interface": "scsi1", "datastoreId": "tank"},
+	}}
 	step := plan.Step{
 		Op: apitype.OpUpdate, URN: resource.NewURN("s", "p", "", token.VirtualMachine, "home-tools-vm"), Old: inputs, New: inputs, Changed: paths,
 	}
@@ -176,12 +197,21 @@ func TestAContainerHasNoStepOfAMachine(t *testing.T) {
 func TestChangesThatSnapshotsHold(t *testing.T) {
 	t.Parallel()
 	const (
-		moves = "cannot be done with snapshots: Proxmox VE moves no disk that has some"
-		local = "cannot be done with snapshots: Proxmox VE moves no machine whose disks have some to another host, unless both hosts share the storage"
-		zero  = "set snapshots: {keep: 0} for tools until that is done"
+		moves   = "cannot be done with snapshots: Proxmox VE moves no disk that has some (scsi0)"
+		local   = "cannot be done with snapshots: Proxmox VE moves no machine whose disks have some (%s) to another host, unless both hosts share the storage"
+		zero    = "set snapshots: {keep: 0} for tools until that is done"
+		another = "remove the snapshot em-infra-20261126-100000 of tools with `qm delsnapshot 210 em-infra-20261126-100000` on vmhost"
 	)
 	mine := []pve.Snapshot{{Name: "mine"}, {Name: "em-infra-20261126-100000"}}
 	remove := "remove the snapshots of tools on vmhost, mine and em-infra-20261126-100000, each with `qm delsnapshot 210 NAME`"
+	failed := []pve.Snapshot{mine[0], {Name: mine[1].Name, Description: "Made by em-infra for stack home, before a change that has not succeeded: tags"}}
+	two := pve.GuestConfig{"scsi0": "tank:vm-210-disk-0,size=16G", "scsi1": "tank:vm-210-disk-1,size=8G"}
+	// A disk for the firmware, one for a TPM and a CD-ROM beside a shared disk, and what is no disk.
+	firmware := pve.GuestConfig{
+		"scsi0": "tank:vm-210-disk-0,size=16G", "efidisk0": "local-lvm:vm-210-disk-1,efitype=4m,size=4M", "tpmstate0": "local-lvm:vm-210-disk-2,size=4M",
+		"ide2": "local:iso/debian.iso,media=cdrom", "ide0": "local-lvm:vm-210-cloudinit,media=cdrom", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+		"scsihw": "virtio-scsi-single", "unused0": "local-lvm:vm-210-disk-3",
+	}
 	for name, test := range map[string]struct {
 		paths     []string
 		keep      int
@@ -193,10 +223,29 @@ func TestChangesThatSnapshotsHold(t *testing.T) {
 		"both":                                          {[]string{"disks[0].datastoreId"}, 2, host{disk: "tank:vm-210-disk-0", taken: mine}, moves, zero + " and " + remove},
 		"a disk moves":                                  {[]string{"disks[0].datastoreId"}, 2, host{disk: "tank:vm-210-disk-0"}, moves, zero},
 		"a disk moves and grows":                        {[]string{"disks[0].datastoreId", "disks[0].size"}, 2, host{disk: "local:210/a.qcow2"}, moves, zero},
-		"another host":                                  {[]string{"nodeName"}, 2, host{disk: "tank:vm-210-disk-0"}, local, zero},
-		"another host that shares the storage":          {[]string{"nodeName"}, 2, host{disk: "tank:vm-210-disk-0", shared: true}, "", ""},
-		"a disk without snapshots moves":                {[]string{"disks[0].datastoreId"}, 0, host{disk: "tank:vm-210-disk-0"}, "", ""},
-		"a disk with snapshots on ZFS grows":            {[]string{"disks[0].size"}, 0, host{disk: "tank:vm-210-disk-0", taken: mine}, "", ""},
+		"another host":                                  {[]string{"nodeName"}, 2, host{disk: "tank:vm-210-disk-0"}, fmt.Sprintf(local, "scsi0"), zero},
+		"a disk that was added after the snapshots moves": {
+			[]string{"disks[1].datastoreId"}, 0, host{config: two, taken: mine, without: map[string][]string{"mine": {"scsi1"}, mine[1].Name: {"scsi1"}}}, "", "",
+		},
+		"a disk that only the later snapshot has moves": {
+			[]string{"disks[0].datastoreId"}, 0, host{config: two, taken: mine, without: map[string][]string{"mine": {"scsi0"}}}, moves, another,
+		},
+		"a disk moves, and the way back from before it was added stays": {
+			[]string{"disks[1].datastoreId"}, 2, host{config: two, taken: failed, without: map[string][]string{"mine": {"scsi1"}, mine[1].Name: {"scsi1"}}}, "", "",
+		},
+		"a disk moves that the way back has": {[]string{"disks[0].datastoreId"}, 2, host{config: two, taken: failed}, moves, zero + " and " + remove},
+		"a disk that is gone moves":          {[]string{"disks[1].datastoreId"}, 2, host{disk: "tank:vm-210-disk-0", taken: mine}, "", ""},
+		"another host, with local disks for the firmware and a TPM": {
+			[]string{"nodeName"}, 0, host{config: firmware, shared: true, taken: mine}, fmt.Sprintf(local, "efidisk0, tpmstate0"), remove,
+		},
+		"another host, with a local disk that only a snapshot has": {
+			[]string{"nodeName"}, 0, host{config: firmware, shared: true, taken: mine, without: map[string][]string{"mine": {"efidisk0", "tpmstate0"}, mine[1].Name: {"tpmstate0"}}},
+			fmt.Sprintf(local, "efidisk0"), another,
+		},
+		"another host, without snapshots":      {[]string{"nodeName"}, 0, host{config: firmware}, "", ""},
+		"another host that shares the storage": {[]string{"nodeName"}, 2, host{disk: "tank:vm-210-disk-0", shared: true}, "", ""},
+		"a disk without snapshots moves":       {[]string{"disks[0].datastoreId"}, 0, host{disk: "tank:vm-210-disk-0"}, "", ""},
+		"a disk with snapshots on ZFS grows":   {[]string{"disks[0].size"}, 0, host{disk: "tank:vm-210-disk-0", taken: mine}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,10 +269,11 @@ func TestChangesThatSnapshotsHold(t *testing.T) {
 func TestAHostThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	for call, what := range map[string]string{
-		"guests": "the list of guests", "storages": "the storages of vmhost", "snapshots": "the snapshots of tools",
+		"guests": "the list of guests", "storages": "the storages of vmhost", "snapshots": "the snapshots of tools", "config": "the configuration of tools",
+		"snapshot config": "the snapshot mine of tools",
 	} {
 		steps, assessment := changed(risk.Change, "nodeName")
-		_, err := systemsnapshots.Foresee(t.Context(), &host{fails: call}, "home", both(1), steps, assessment)
+		_, err := systemsnapshots.Foresee(t.Context(), &host{fails: call, taken: []pve.Snapshot{{Name: "mine"}}}, "home", both(1), steps, assessment)
 		require.EqualError(t, err, what+" cannot be read (connection refused), so it is not known whether snapshots are possible: see that the host answers, then run again")
 	}
 	steps, assessment := changed(risk.Change, "tags")

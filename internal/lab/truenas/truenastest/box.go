@@ -69,6 +69,17 @@ func (b *Box) Mend() {
 	require.NoError(b.t, err)
 }
 
+// Occurred returns how often a fault has occurred.
+func (b *Box) Occurred(name string) int {
+	b.t.Helper()
+	for _, state := range b.faults.List() {
+		if state.Name == name {
+			return state.Occurred
+		}
+	}
+	return 0
+}
+
 // Call calls a method as its administrator, as somebody does by hand.
 func (b *Box) Call(into any, method string, params ...any) {
 	b.t.Helper()

@@ -148,7 +148,7 @@ func (s *Service) stuck(c *api.Call, m *config.VM, drive *vmconfig.Drive) (strin
 		return "", err
 	case drive.CDROM() && !drive.CloudInit():
 		return fmt.Sprintf("can't migrate local disk '%s': local cdrom image", drive.Volume()), nil
-	case len(m.Snapshots) > 0 && !drive.CDROM() && s.heldBySnapshots(m, drive, st) != "":
+	case m.InSnapshot(drive.Volume()) && !drive.CDROM() && s.heldBySnapshots(m, drive, st) != "":
 		return fmt.Sprintf("can't migrate local disk '%s': %s", drive.Volume(), s.heldBySnapshots(m, drive, st)), nil
 	case s.processes.Running(m.ID) && !c.Params.Bool("with-local-disks", false):
 		return "can't live migrate attached local disks without with-local-disks option", nil
