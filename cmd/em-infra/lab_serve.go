@@ -31,7 +31,7 @@ func newLabServeCommand() *cobra.Command {
 			if err != nil {
 				return refused(err)
 			}
-			site, err := emulator.SiteOfStacks(stacks)
+			site, err := emulator.SiteOf(stacks)
 			if err != nil {
 				return refused(err)
 			}

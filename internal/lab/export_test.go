@@ -9,9 +9,18 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
+// SiteOfCluster returns the site of a project with one cluster. A cluster always names a host.
+func SiteOfCluster(inv *inventory.Inventory) Site {
+	site, err := SiteOf(Stacks{Platforms: []*inventory.Inventory{inv}})
+	if err != nil {
+		panic(err)
+	}
+	return site
+}
+
 // ChooseNetwork returns the network of a new lab, for tests.
 func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
-	network, _, err := Options{Site: SiteOf(inv), Dir: dir}.chooseAddresses()
+	network, _, err := Options{Site: SiteOfCluster(inv), Dir: dir}.chooseAddresses()
 	return network, err
 }
 
@@ -19,7 +28,7 @@ func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
 func Hosts(inv *inventory.Inventory) []proxmox.Host { return hosts(inv) }
 
 // Edits returns the hosts function of edits, for the inventory of a cluster.
-func Edits(inv *inventory.Inventory) func() []proxmox.Host { return DescribedBy(SiteOf(inv)) }
+func Edits(inv *inventory.Inventory) func() []proxmox.Host { return DescribedBy(SiteOfCluster(inv)) }
 
 // Write is write for tests.
 func (d Description) Write(dir string) error { return d.write(dir) }

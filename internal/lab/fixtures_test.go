@@ -64,7 +64,7 @@ func serveAsProcess() int {
 func options(dir string, inv *inventory.Inventory) lab.Options {
 	noDelay := 0.0
 	return lab.Options{
-		Dir: dir, Stack: "k3s-dev", Site: lab.SiteOf(inv), TimeScale: &noDelay, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Dir: dir, Stack: "k3s-dev", Site: lab.SiteOfCluster(inv), TimeScale: &noDelay, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Registry: lab.DefaultRegistry(),
 	}
 }

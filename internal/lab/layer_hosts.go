@@ -12,20 +12,19 @@ import (
 // machinesNetwork is the network of the machines in the lab of a stack that has none.
 var machinesNetwork = netip.MustParsePrefix("192.168.20.0/24")
 
-// SiteOfHosts returns the site that an inventory of hosts configures: hosts as their installer leaves them, so that the stack has to make
-// everything that it describes.
-func SiteOfHosts(inv *hostinventory.Inventory) Site {
-	names := inv.Hosts()
-	site := Site{Host: names[0], Networks: []netip.Prefix{machinesNetwork}}
-	for i, name := range names {
-		site.Hosts = append(site.Hosts, proxmox.Host{
+// installedHosts returns the hosts that an inventory of hosts configures, as their installer leaves them, so that the stack has to make everything
+// that it describes.
+func installedHosts(inv *hostinventory.Inventory) []proxmox.Host {
+	var installed []proxmox.Host
+	for i, name := range inv.Hosts() {
+		installed = append(installed, proxmox.Host{
 			Name: name, Cores: leastCores, CPUModel: cpuModel, MemoryMiB: leastMemoryMiB, Storages: installedStorages(), PCI: mappedDevices(inv, name),
 			Bridges: []proxmox.Bridge{{
 				Name: "vmbr0", Ports: []string{"eno1"}, Address: netip.PrefixFrom(addressOf(i), machinesNetwork.Bits()), Gateway: machinesNetwork.Addr().Next(),
 			}},
 		})
 	}
-	return site
+	return installed
 }
 
 // mappedDevices returns the devices of a host that the mappings of an inventory name. They are not mapped yet.

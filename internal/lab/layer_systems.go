@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -19,15 +18,14 @@ const (
 	templateBytes = 130 << 20
 )
 
-// SiteOfSystems returns the site that an inventory of systems needs: hosts with its bridges and storages, and stand-ins for the files that
-// it names, so that a rehearsal downloads nothing. What is inside of the systems is not emulated.
-func SiteOfSystems(inv *systems.Inventory) Site {
-	names := inv.Hosts()
-	site := Site{Host: names[0], Networks: []netip.Prefix{machinesNetwork}, standIns: standInsOf(inv.File)}
-	for _, name := range names {
-		site.Hosts = append(site.Hosts, hostOfSystems(inv.File, name))
+// hostsOfSystems returns the hosts that an inventory of systems needs, with its bridges and storages. What is inside of the systems is not
+// emulated.
+func hostsOfSystems(inv *systems.Inventory) []proxmox.Host {
+	var described []proxmox.Host
+	for _, name := range inv.Hosts() {
+		described = append(described, hostOfSystems(inv.File, name))
 	}
-	return site
+	return described
 }
 
 // hostOfSystems returns a host with everything that the systems on it name, and with room for them.
@@ -83,7 +81,8 @@ func storagesOfSystems(files string, disks []string, bytes uint64) []proxmox.Sto
 	return append([]proxmox.Storage{folder}, all...)
 }
 
-// standInsOf returns what stands in for the files that an inventory names, by their URL: their checksums are those of the inventory.
+// standInsOf returns what stands in for the files that an inventory names, by their URL, so that a rehearsal downloads nothing: their checksums
+// are those of the inventory.
 func standInsOf(file systems.File) func(url string) (proxmox.StandIn, bool) {
 	known := map[string]proxmox.StandIn{}
 	add := func(source systems.Source, bytes, disk uint64) {

@@ -33,7 +33,8 @@ containers:
 `, "SUM", strings.Repeat("ab", 32))), 0o600))
 	inv, err := systems.Load(dir)
 	require.NoError(t, err)
-	site := lab.SiteOfSystems(inv)
+	site, err := lab.SiteOf(lab.Stacks{Systems: []*systems.Inventory{inv}})
+	require.NoError(t, err)
 	require.Equal(t, "one", site.Host)
 	require.Len(t, site.Hosts, 2)
 

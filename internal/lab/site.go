@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 )
@@ -33,35 +32,6 @@ type Site struct {
 	describe func() ([]proxmox.Host, error)
 	// machines returns the addresses of the machines in a network after it was moved; nil if they are not known in advance.
 	machines func(network, to netip.Prefix) ([]netip.Addr, error)
-}
-
-// SiteOf returns the site that an inventory describes.
-func SiteOf(inv *inventory.Inventory) Site {
-	return Site{
-		Hosts: hosts(inv), Host: inv.Cluster.Proxmox.Host, Networks: []netip.Prefix{inv.Cluster.Network.CIDR}, NAS: nasOf(inv),
-		clusters: []string{inv.Dir}, inventories: []string{inv.Dir},
-		describe: func() ([]proxmox.Host, error) {
-			changed, err := inventory.Load(inv.Dir)
-			if err != nil {
-				return nil, err
-			}
-			return hosts(changed), nil
-		},
-		machines: func(network, to netip.Prefix) ([]netip.Addr, error) {
-			if network != inv.Cluster.Network.CIDR {
-				return nil, nil
-			}
-			moved, err := inv.Rebase(to)
-			if err != nil {
-				return nil, err
-			}
-			addresses := make([]netip.Addr, len(moved.Nodes))
-			for i, node := range moved.Nodes {
-				addresses[i] = node.Address
-			}
-			return addresses, nil
-		},
-	}
 }
 
 // Check returns why the lab cannot be this site.

@@ -18,13 +18,11 @@ type Stacks struct {
 	Hosts     []*hostinventory.Inventory
 	Systems   []*systems.Inventory
 	Platforms []*inventory.Inventory
-
-	dirs []string
 }
 
 // LoadStacks loads the inventories in the folders of stacks of any kinds.
 func LoadStacks(dirs ...string) (Stacks, error) {
-	s := Stacks{dirs: dirs}
+	var s Stacks
 	for _, dir := range dirs {
 		kind, err := manifest.KindOf(dir)
 		if err != nil {
@@ -57,14 +55,14 @@ var (
 	errTwoNAS   = errors.New("two stacks have different storage.username, but a lab has one NAS with one account: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
 )
 
-// SiteOfStacks returns the one site that stacks share. Its hosts have what platforms and systems name, except for what a
+// SiteOf returns the one site that stacks share. Its hosts have what platforms and systems name, except for what a
 // stack of hosts describes: that stack makes it, so without it hosts are as their installer leaves them.
-func SiteOfStacks(s Stacks) (Site, error) {
+func SiteOf(s Stacks) (Site, error) {
 	hosts := s.hosts()
 	if len(hosts) == 0 {
 		return Site{}, errNoHosts
 	}
-	site := Site{Hosts: hosts, Host: hosts[0].Name, Networks: s.networks(), standIns: s.standIns, inventories: s.dirs}
+	site := Site{Hosts: hosts, Host: hosts[0].Name, Networks: s.networks(), standIns: s.standIns, inventories: s.dirs()}
 	for _, inv := range s.Platforms {
 		nas, err := together(site.NAS, nasOf(inv))
 		if err != nil {
@@ -77,6 +75,21 @@ func SiteOfStacks(s Stacks) (Site, error) {
 		site.describe, site.machines = s.describe, s.machines
 	}
 	return site, nil
+}
+
+// dirs returns the folders of the inventories.
+func (s Stacks) dirs() []string {
+	var dirs []string
+	for _, inv := range s.Hosts {
+		dirs = append(dirs, inv.Dir)
+	}
+	for _, inv := range s.Systems {
+		dirs = append(dirs, inv.Dir)
+	}
+	for _, inv := range s.Platforms {
+		dirs = append(dirs, inv.Dir)
+	}
+	return dirs
 }
 
 // networks returns the clusters' networks, or that of the machines of a project without a cluster.
@@ -107,18 +120,23 @@ func (s Stacks) standIns(url string) (proxmox.StandIn, bool) {
 func (s Stacks) machines(network, to netip.Prefix) ([]netip.Addr, error) {
 	var all []netip.Addr
 	for _, inv := range s.Platforms {
-		addresses, err := SiteOf(inv).machines(network, to)
+		if network != inv.Cluster.Network.CIDR {
+			continue
+		}
+		moved, err := inv.Rebase(to)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, addresses...)
+		for _, node := range moved.Nodes {
+			all = append(all, node.Address)
+		}
 	}
 	return all, nil
 }
 
 // describe describes the hosts by what the inventories contain now.
 func (s Stacks) describe() ([]proxmox.Host, error) {
-	now, err := LoadStacks(s.dirs...)
+	now, err := LoadStacks(s.dirs()...)
 	if err != nil {
 		return nil, err
 	}

@@ -15,10 +15,10 @@ func (s Stacks) hosts() []proxmox.Host {
 		all = withRoomFor(all, hosts(inv))
 	}
 	for _, inv := range s.Systems {
-		all = withRoomFor(all, SiteOfSystems(inv).Hosts)
+		all = withRoomFor(all, hostsOfSystems(inv))
 	}
 	for _, inv := range s.Hosts {
-		for _, installed := range SiteOfHosts(inv).Hosts {
+		for _, installed := range installedHosts(inv) {
 			at := slices.IndexFunc(all, func(h proxmox.Host) bool { return h.Name == installed.Name })
 			if at < 0 {
 				all = append(all, installed)

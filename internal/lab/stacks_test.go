@@ -72,7 +72,7 @@ func prod() [2]string {
 // TestASiteOfAProject has what the stacks name, but for what the stack of hosts is there to make.
 func TestASiteOfAProject(t *testing.T) {
 	t.Parallel()
-	site, err := lab.SiteOfStacks(projectOf(t, projectHosts, projectSystems, dev(), prod()))
+	site, err := lab.SiteOf(projectOf(t, projectHosts, projectSystems, dev(), prod()))
 	require.NoError(t, err)
 	require.Equal(t, "vmhost", site.Host)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("192.168.217.0/24"), netip.MustParsePrefix("192.168.219.0/24")}, site.Networks)
@@ -103,16 +103,16 @@ func gpusOf(host proxmox.Host) map[string]string {
 
 func TestASiteWithoutAStackOfHosts(t *testing.T) {
 	t.Parallel()
-	site, err := lab.SiteOfStacks(projectOf(t, "", projectSystems, dev()))
+	site, err := lab.SiteOf(projectOf(t, "", projectSystems, dev()))
 	require.NoError(t, err)
 	require.Equal(t, []string{"vmbr0", "vmbr1"}, bridgesOf(site.Hosts[0]))
 	require.Contains(t, contentsOf(site.Hosts[0]), "tank")
 
-	site, err = lab.SiteOfStacks(projectOf(t, "", projectSystems))
+	site, err = lab.SiteOf(projectOf(t, "", projectSystems))
 	require.NoError(t, err)
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("192.168.20.0/24")}, site.Networks)
 
-	_, err = lab.SiteOfStacks(lab.Stacks{})
+	_, err = lab.SiteOf(lab.Stacks{})
 	require.EqualError(t, err, "no stack names a host: name one in the inventory of a stack")
 }
 
@@ -140,7 +140,7 @@ func TestAStorageHasOneType(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			site, err := lab.SiteOfStacks(test.stacks)
+			site, err := lab.SiteOf(test.stacks)
 			require.NoError(t, err)
 			require.Len(t, site.Hosts, 2)
 			require.NoError(t, hardware.Validate(site.Hosts))
@@ -165,11 +165,11 @@ func TestTheNASOfASiteNamesTargetsAsTheInventorySays(t *testing.T) {
 	}
 	const mine, other = "iqn.2024-01.com.example", "iqn.2000-01.io.truenas"
 	for _, second := range [][2]string{with(prod(), "iscsi", mine), with(prod(), "nfs", other)} {
-		site, err := lab.SiteOfStacks(projectOf(t, "", "", with(dev(), "iscsi", mine), second))
+		site, err := lab.SiteOf(projectOf(t, "", "", with(dev(), "iscsi", mine), second))
 		require.NoError(t, err)
 		require.Equal(t, mine, site.NAS.ISCSIBase)
 	}
-	_, err := lab.SiteOfStacks(projectOf(t, "", "", with(dev(), "iscsi", mine), with(prod(), "iscsi", other)))
+	_, err := lab.SiteOf(projectOf(t, "", "", with(dev(), "iscsi", mine), with(prod(), "iscsi", other)))
 	require.EqualError(t, err, "two stacks have different addons.truenas.csi.iqnBase, but a lab has one NAS: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
 }
 
@@ -179,11 +179,11 @@ func TestASiteHasOneNAS(t *testing.T) {
 	with := func(cluster [2]string, user, pool string) [2]string {
 		return [2]string{cluster[0] + "storage: {endpoint: \"https://nas.example\", username: " + user + ", pool: " + pool + ", datasets: [{name: k8s}]}\n", cluster[1]}
 	}
-	site, err := lab.SiteOfStacks(projectOf(t, "", "", with(dev(), "em-infra", "tank"), with(prod(), "em-infra", "fast")))
+	site, err := lab.SiteOf(projectOf(t, "", "", with(dev(), "em-infra", "tank"), with(prod(), "em-infra", "fast")))
 	require.NoError(t, err)
 	require.Equal(t, &lab.NAS{User: "em-infra", Pools: []string{"fast", "tank"}}, site.NAS)
 
-	_, err = lab.SiteOfStacks(projectOf(t, "", "", with(dev(), "em-infra", "tank"), with(prod(), "other", "tank")))
+	_, err = lab.SiteOf(projectOf(t, "", "", with(dev(), "em-infra", "tank"), with(prod(), "other", "tank")))
 	require.EqualError(t, err, "two stacks have different storage.username, but a lab has one NAS with one account: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
 }
 
@@ -193,7 +193,7 @@ func TestNetworksOfASharedLab(t *testing.T) {
 	t.Parallel()
 	dir := labDir(t)
 	serve := func(s lab.Stacks) lab.Description {
-		site, err := lab.SiteOfStacks(s)
+		site, err := lab.SiteOf(s)
 		require.NoError(t, err)
 		site.Shared = true
 		o := options(dir, parse(t, clusterYAML, nodesYAML))
@@ -257,7 +257,7 @@ func TestAFileOfAnyStackIsFollowed(t *testing.T) {
 	cluster := written(t, map[string]string{"cluster.yaml": dev()[0], "nodes.yaml": dev()[1]})
 	stacks, err := lab.LoadStacks(hosts, cluster)
 	require.NoError(t, err)
-	site, err := lab.SiteOfStacks(stacks)
+	site, err := lab.SiteOf(stacks)
 	require.NoError(t, err)
 	described := lab.DescribedBy(site)
 	require.NotContains(t, contentsOf(described()[0]), "tank")

@@ -46,7 +46,7 @@ func (Local) CheckShared(inventories []string) error {
 	if err != nil {
 		return err
 	}
-	site, err := emulator.SiteOfStacks(stacks)
+	site, err := emulator.SiteOf(stacks)
 	if err != nil {
 		return err
 	}
