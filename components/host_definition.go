@@ -55,24 +55,45 @@ func (b HostBackupJob) validate(at string) error {
 		require(len(b.Settings) > 0, at+".Settings", "give schedule, storage and the machines at least"))
 }
 
-// newHostDefinition registers the Command that makes a metric server or a backup job. What it prints says whose the definition is, and
-// pulumi-command passes that to the delete.
-func newHostDefinition(ctx *pulumi.Context, name string, wanted hostspec.Definition, secret pulumi.StringInput, api ProxmoxAPI, opts ...pulumi.ResourceOption) (*local.Command, error) {
+// hostDefinition is a definition of the cluster, such as a storage, as its Command gets it.
+type hostDefinition struct {
+	// noun of its operations: `em-infra host NOUN apply`.
+	noun string
+	// id and fixed are what Proxmox VE never changes of it, so that another one is made.
+	id    string
+	fixed []hostspec.Setting
+	// variable passes its text, and secretVariable its secret; nil for none.
+	variable, text string
+	secretVariable string
+	secret         pulumi.StringInput
+}
+
+// register registers the Command that makes the definition. Its delete removes one that it has made, and nothing that it is about. What it prints
+// says whose the definition is, and pulumi-command passes that to the delete.
+func (d hostDefinition) register(ctx *pulumi.Context, name string, api ProxmoxAPI, opts ...pulumi.ResourceOption) (*local.Command, error) {
 	environment := api.environment()
-	environment["EM_INFRA_HOST_DEFINITION"] = pulumi.String(wanted.Text())
-	if secret != nil {
-		environment["EM_INFRA_HOST_DEFINITION_SECRET"] = pulumi.ToSecret(secret).(pulumi.StringOutput)
+	environment[d.variable] = pulumi.String(d.text)
+	if d.secret != nil {
+		environment[d.secretVariable] = pulumi.ToSecret(d.secret).(pulumi.StringOutput)
 	}
-	triggers := []any{wanted.ID}
-	for _, fixed := range wanted.Fixed {
+	triggers := []any{d.id}
+	for _, fixed := range d.fixed {
 		triggers = append(triggers, fixed.Value)
 	}
 	return local.NewCommand(ctx, name, &local.CommandArgs{
-		Create:      pulumi.String(Tool + " host definition apply"),
-		Delete:      pulumi.String(Tool + " host definition release"),
+		Create:      pulumi.String(Tool + " host " + d.noun + " apply"),
+		Delete:      pulumi.String(Tool + " host " + d.noun + " release"),
 		Environment: environment,
 		Triggers:    pulumi.ToArray(triggers),
 	}, opts...)
+}
+
+// newHostDefinition registers the Command that makes a metric server or a backup job.
+func newHostDefinition(ctx *pulumi.Context, name string, wanted hostspec.Definition, secret pulumi.StringInput, api ProxmoxAPI, opts ...pulumi.ResourceOption) (*local.Command, error) {
+	return hostDefinition{
+		noun: "definition", id: wanted.ID, fixed: wanted.Fixed, variable: "EM_INFRA_HOST_DEFINITION", text: wanted.Text(),
+		secretVariable: "EM_INFRA_HOST_DEFINITION_SECRET", secret: secret,
+	}.register(ctx, name, api, opts...)
 }
 
 // HostDefinitionName returns the logical name of a metric server or a backup job.

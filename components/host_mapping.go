@@ -53,16 +53,20 @@ func newHostMapping(ctx *pulumi.Context, name string, wanted HostMapping, opts .
 func HostMappingName(name, mapping string) string { return name + "-mapping-" + mapping }
 
 func (m HostMapping) validate(at string) error {
-	problems := []error{
-		require(m.Name != "", at+".Name", "name the mapping"),
-		requireName(limits.Mapping, m.Name, at+".Name"),
-		require(len(m.Devices) > 0, at+".Devices", "give one device at least"),
-	}
+	problems := []error{validateMapping(m.Name, len(m.Devices), at)}
 	for i, one := range m.Devices {
 		device := fmt.Sprintf("%s.Devices[%d]", at, i)
 		problems = append(problems, require(one.Host != "", device+".Host", "name the host"), one.Device.validate(device+".Device"))
 	}
 	return errors.Join(problems...)
+}
+
+func validateMapping(name string, devices int, at string) error {
+	return errors.Join(
+		require(name != "", at+".Name", "name the mapping"),
+		requireName(limits.Mapping, name, at+".Name"),
+		require(devices > 0, at+".Devices", "give one device at least"),
+	)
 }
 
 // HostUSBMapping is a resource mapping of USB devices: a name by which machines get a device of their host.
@@ -107,11 +111,7 @@ func newHostUSBMapping(ctx *pulumi.Context, name string, wanted HostUSBMapping, 
 func HostUSBMappingName(name, mapping string) string { return name + "-usb-mapping-" + mapping }
 
 func (m HostUSBMapping) validate(at string) error {
-	problems := []error{
-		require(m.Name != "", at+".Name", "name the mapping"),
-		requireName(limits.Mapping, m.Name, at+".Name"),
-		require(len(m.Devices) > 0, at+".Devices", "give one device at least"),
-	}
+	problems := []error{validateMapping(m.Name, len(m.Devices), at)}
 	for i, one := range m.Devices {
 		at := fmt.Sprintf("%s.Devices[%d]", at, i)
 		first := slices.IndexFunc(m.Devices, func(other HostUSBDevice) bool { return other.Host == one.Host })

@@ -46,25 +46,13 @@ type HostStorage struct {
 	Sparse bool
 }
 
-// newHostStorage registers the Command that defines a storage. Its delete removes a definition that it has made, and no data. What it prints
-// says whose the definition is, and pulumi-command passes that to the delete.
+// newHostStorage registers the Command that defines a storage.
 func newHostStorage(ctx *pulumi.Context, name string, storage HostStorage, api ProxmoxAPI, opts ...pulumi.ResourceOption) (*local.Command, error) {
 	wanted := storage.Spec()
-	environment := api.environment()
-	environment["EM_INFRA_HOST_STORAGE"] = pulumi.String(wanted.Text())
-	if storage.Password != nil {
-		environment["EM_INFRA_HOST_STORAGE_PASSWORD"] = pulumi.ToSecret(storage.Password).(pulumi.StringOutput)
-	}
-	triggers := []any{storage.Name}
-	for _, fixed := range wanted.Fixed() {
-		triggers = append(triggers, fixed.Value)
-	}
-	return local.NewCommand(ctx, name, &local.CommandArgs{
-		Create:      pulumi.String(Tool + " host storage apply"),
-		Delete:      pulumi.String(Tool + " host storage release"),
-		Environment: environment,
-		Triggers:    pulumi.ToArray(triggers),
-	}, opts...)
+	return hostDefinition{
+		noun: "storage", id: wanted.Name, fixed: wanted.Fixed(), variable: "EM_INFRA_HOST_STORAGE", text: wanted.Text(),
+		secretVariable: "EM_INFRA_HOST_STORAGE_PASSWORD", secret: storage.Password,
+	}.register(ctx, name, api, opts...)
 }
 
 // HostStorageName returns the logical name of a storage.

@@ -16,64 +16,39 @@ func (args *ProxmoxHostArgs) validate() error {
 	for i, host := range args.Hosts {
 		problems = append(problems, requireName(limits.Host, host, fmt.Sprintf("Hosts[%d]", i)))
 	}
-	for i, network := range args.Networks {
-		at := fmt.Sprintf("Networks[%d]", i)
-		same := func(other HostNetwork) bool { return other.Host == network.Host }
-		problems = append(problems, network.validate(at),
-			require(slices.Contains(args.Hosts, network.Host), at+".Host", network.Host+" is not among Hosts"),
-			require(slices.IndexFunc(args.Networks, same) == i, at+".Host", network.Host+" has a network already"))
+	isHost := func(host, at string) error {
+		return require(slices.Contains(args.Hosts, host), at, host+" is not among Hosts")
 	}
-	for i, dns := range args.DNS {
-		at := fmt.Sprintf("DNS[%d]", i)
-		same := func(other HostDNS) bool { return other.Host == dns.Host }
-		problems = append(problems, dns.validate(at),
-			require(slices.Contains(args.Hosts, dns.Host), at+".Host", dns.Host+" is not among Hosts"),
-			require(slices.IndexFunc(args.DNS, same) == i, at+".Host", dns.Host+" has a resolver already"))
-	}
-	problems = append(problems, validateOptions(args.Options, "Options"), args.validateSettings())
-	for i, storage := range args.Storages {
-		at := fmt.Sprintf("Storages[%d]", i)
-		same := func(other HostStorage) bool { return other.Name == storage.Name }
-		problems = append(problems, storage.validate(at), require(slices.IndexFunc(args.Storages, same) == i, at+".Name", storage.Name+" is given twice"))
-	}
-	for i, wanted := range args.Mappings {
-		at := fmt.Sprintf("Mappings[%d]", i)
-		same := func(other HostMapping) bool { return other.Name == wanted.Name }
-		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.Mappings, same) == i, at+".Name", wanted.Name+" is given twice"))
-	}
-	for i, wanted := range args.USBMappings {
-		at := fmt.Sprintf("USBMappings[%d]", i)
-		same := func(other HostUSBMapping) bool { return other.Name == wanted.Name }
-		problems = append(problems, wanted.validate(at), require(slices.IndexFunc(args.USBMappings, same) == i, at+".Name", wanted.Name+" is given twice"))
-	}
-	problems = append(problems, args.Access.validate("Access"))
-	for i, token := range args.Tokens {
-		at := fmt.Sprintf("Tokens[%d]", i)
-		same := func(other HostToken) bool { return other.ID() == token.ID() }
-		problems = append(problems, token.validate(at), require(slices.IndexFunc(args.Tokens, same) == i, at+".Name", token.ID()+" is given twice"))
-	}
+	problems = append(problems,
+		validateEach("Networks", ".Host", " has a network already", args.Networks, func(n HostNetwork) string { return n.Host }, isHost),
+		validateEach("DNS", ".Host", " has a resolver already", args.DNS, func(d HostDNS) string { return d.Host }, isHost),
+		validateOptions(args.Options, "Options"),
+		validateEach("Settings", ".Host", " has settings already", args.Settings, func(s HostSettings) string { return s.Host }, isHost),
+		validateEach("MetricServers", ".Name", givenTwice, args.MetricServers, func(m HostMetricServer) string { return m.Name }),
+		validateEach("BackupJobs", ".Name", givenTwice, args.BackupJobs, func(b HostBackupJob) string { return b.Name }),
+		validateEach("Storages", ".Name", givenTwice, args.Storages, func(s HostStorage) string { return s.Name }),
+		validateEach("Mappings", ".Name", givenTwice, args.Mappings, func(m HostMapping) string { return m.Name }),
+		validateEach("USBMappings", ".Name", givenTwice, args.USBMappings, func(m HostUSBMapping) string { return m.Name }),
+		args.Access.validate("Access"),
+		validateEach("Tokens", ".Name", givenTwice, args.Tokens, HostToken.ID),
+	)
 	return errors.Join(problems...)
 }
 
-// validateSettings checks what hosts always have, and the definitions of the cluster.
-func (args *ProxmoxHostArgs) validateSettings() error {
+const givenTwice = " is given twice"
+
+// validateEach validates the items of a list, what a check refuses of their names, and that no two have one name: taken completes the sentence
+// that begins with it.
+func validateEach[T interface{ validate(at string) error }](list, field, taken string, items []T, name func(T) string, checks ...func(name, at string) error) error {
 	var problems []error
-	for i, settings := range args.Settings {
-		at := fmt.Sprintf("Settings[%d]", i)
-		same := func(other HostSettings) bool { return other.Host == settings.Host }
-		problems = append(problems, settings.validate(at),
-			require(slices.Contains(args.Hosts, settings.Host), at+".Host", settings.Host+" is not among Hosts"),
-			require(slices.IndexFunc(args.Settings, same) == i, at+".Host", settings.Host+" has settings already"))
-	}
-	for i, server := range args.MetricServers {
-		at := fmt.Sprintf("MetricServers[%d]", i)
-		same := func(other HostMetricServer) bool { return other.Name == server.Name }
-		problems = append(problems, server.validate(at), require(slices.IndexFunc(args.MetricServers, same) == i, at+".Name", server.Name+" is given twice"))
-	}
-	for i, job := range args.BackupJobs {
-		at := fmt.Sprintf("BackupJobs[%d]", i)
-		same := func(other HostBackupJob) bool { return other.Name == job.Name }
-		problems = append(problems, job.validate(at), require(slices.IndexFunc(args.BackupJobs, same) == i, at+".Name", job.Name+" is given twice"))
+	for i, item := range items {
+		at := fmt.Sprintf("%s[%d]", list, i)
+		problems = append(problems, item.validate(at))
+		for _, check := range checks {
+			problems = append(problems, check(name(item), at+field))
+		}
+		same := func(other T) bool { return name(other) == name(item) }
+		problems = append(problems, require(slices.IndexFunc(items, same) == i, at+field, name(item)+taken))
 	}
 	return errors.Join(problems...)
 }

@@ -27,26 +27,15 @@ func newHostAccessCommand() *cobra.Command {
 }
 
 func newHostAccessOperation(name, short string, operate func(*cobra.Command, pve.AccessRun) ([]string, error)) *cobra.Command {
-	return &cobra.Command{
-		Use:   name,
-		Short: short,
-		Long: fmt.Sprintf("%s. The environment has its arguments: %s what is wanted, %s what this stack has made, and %s, %s and %s how Proxmox VE is reached.",
-			short, hostAccessVariable, formerOutput, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
-		Example: "  em-infra host access " + name,
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			run, err := hostAccessRun()
-			if err != nil {
-				return refused(err)
-			}
-			made, err := operate(command, run)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(command.OutOrStdout(), hostspec.MadeText(made))
-			return nil
-		},
-	}
+	arguments := hostAccessVariable + " what is wanted, " + formerOutput + " what this stack has made"
+	return newHostOperation("access "+name, short, arguments, hostAccessRun, func(command *cobra.Command, run pve.AccessRun) error {
+		made, err := operate(command, run)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(command.OutOrStdout(), hostspec.MadeText(made))
+		return nil
+	})
 }
 
 // hostAccessRun returns the operation that the environment describes.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,14 +18,11 @@ const (
 )
 
 func newHostSettingsCommand() *cobra.Command {
+	const added = formerOutput + " the names that this stack has added"
 	settings := &cobra.Command{Use: "settings", Short: "Operations on what a host always has"}
 	settings.AddCommand(
-		newHostOperation("settings apply", "Set the time zone, names and package repositories of a host", hostSettingsVariable+" the wanted settings, "+formerOutput+" the names that this stack has added",
-			func(command *cobra.Command) error {
-				run, err := hostSettingsRun()
-				if err != nil {
-					return refused(err)
-				}
+		newHostOperation("settings apply", "Set the time zone, names and package repositories of a host", hostSettingsVariable+" the wanted settings, "+added, hostSettingsRun,
+			func(command *cobra.Command, run pve.HostSettingsRun) error {
 				made, err := run.Apply(command.Context())
 				if err != nil {
 					return err
@@ -34,14 +30,8 @@ func newHostSettingsCommand() *cobra.Command {
 				fmt.Fprintln(command.OutOrStdout(), hostspec.MadeText(made))
 				return nil
 			}),
-		newHostOperation("settings release", "Take the names away that the stack has added to a host", hostSettingsVariable+" the settings, "+formerOutput+" the names that this stack has added",
-			func(command *cobra.Command) error {
-				run, err := hostSettingsRun()
-				if err != nil {
-					return refused(err)
-				}
-				return run.Release(command.Context())
-			}),
+		newHostOperation("settings release", "Take the names away that the stack has added to a host", hostSettingsVariable+" the settings, "+added, hostSettingsRun,
+			func(command *cobra.Command, run pve.HostSettingsRun) error { return run.Release(command.Context()) }),
 	)
 	refuseUnknown(settings)
 	return settings
@@ -49,16 +39,8 @@ func newHostSettingsCommand() *cobra.Command {
 
 func newHostOptionsCommand() *cobra.Command {
 	options := &cobra.Command{Use: "options", Short: "Operations on options of the whole cluster"}
-	options.AddCommand(newHostOperation("options apply", "Set options of the whole cluster", hostOptionsVariable+" the wanted options", func(command *cobra.Command) error {
-		connection, err := connectionFromEnvironment()
-		if err != nil {
-			return refused(err)
-		}
-		wanted, err := wantedOf(hostOptionsVariable, "options", hostspec.ParseOptions)
-		if err != nil {
-			return refused(err)
-		}
-		changed, err := pve.OptionsRun{Connection: connection, Wanted: wanted}.Apply(command.Context())
+	options.AddCommand(newHostOperation("options apply", "Set options of the whole cluster", hostOptionsVariable+" the wanted options", hostOptionsRun, func(command *cobra.Command, run pve.OptionsRun) error {
+		changed, err := run.Apply(command.Context())
 		if err != nil {
 			return err
 		}
@@ -74,46 +56,14 @@ func newHostOptionsCommand() *cobra.Command {
 }
 
 func newHostDefinitionCommand() *cobra.Command {
-	arguments := hostDefinitionVariable + " the wanted definition, " + pve.DefinitionSecretVariable + " its secret, " + formerOutput + " whether this stack has made it"
-	operation := func(use, short string, operate func(*cobra.Command, pve.DefinitionRun) (pve.Outcome, error)) *cobra.Command {
-		return newHostOperation(use, short, arguments, func(command *cobra.Command) error {
-			run, err := hostDefinitionRun()
-			if err != nil {
-				return refused(err)
-			}
-			outcome, err := operate(command, run)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(command.OutOrStdout(), "%s: %s\n", run.Wanted, outcome)
-			return nil
-		})
-	}
+	const arguments = hostDefinitionVariable + " the wanted definition, " + pve.DefinitionSecretVariable + " its secret, " + formerOutput + " whether this stack has made it"
 	definition := &cobra.Command{Use: "definition", Short: "Operations on a metric server or a backup job"}
 	definition.AddCommand(
-		operation("definition apply", "Define a metric server or a backup job, or change the one that is there", func(command *cobra.Command, run pve.DefinitionRun) (pve.Outcome, error) {
-			return run.Apply(command.Context())
-		}),
-		operation("definition release", "Remove a metric server or a backup job that the stack has made", func(command *cobra.Command, run pve.DefinitionRun) (pve.Outcome, error) {
-			return run.Release(command.Context())
-		}),
+		newHostOperation("definition apply", "Define a metric server or a backup job, or change the one that is there", arguments, hostDefinitionRun, sayOutcome(pve.DefinitionRun.Apply)),
+		newHostOperation("definition release", "Remove a metric server or a backup job that the stack has made", arguments, hostDefinitionRun, sayOutcome(pve.DefinitionRun.Release)),
 	)
 	refuseUnknown(definition)
 	return definition
-}
-
-// newHostOperation returns an operation on hosts whose arguments are in the environment; use is its path below `em-infra host`.
-func newHostOperation(use, short, arguments string, operate func(*cobra.Command) error) *cobra.Command {
-	_, name, _ := strings.Cut(use, " ")
-	return &cobra.Command{
-		Use:   name,
-		Short: short,
-		Long: fmt.Sprintf("%s. The environment has its arguments: %s, and %s, %s and %s how Proxmox VE is reached.",
-			short, arguments, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
-		Example: "  em-infra host " + use,
-		Args:    cobra.NoArgs,
-		RunE:    func(command *cobra.Command, _ []string) error { return operate(command) },
-	}
 }
 
 // hostSettingsRun returns the operation that the environment describes.
@@ -125,6 +75,15 @@ func hostSettingsRun() (run pve.HostSettingsRun, err error) {
 		return run, err
 	}
 	run.Made, err = madeBefore()
+	return run, err
+}
+
+// hostOptionsRun returns the operation that the environment describes.
+func hostOptionsRun() (run pve.OptionsRun, err error) {
+	if run.Connection, err = connectionFromEnvironment(); err != nil {
+		return run, err
+	}
+	run.Wanted, err = wantedOf(hostOptionsVariable, "options", hostspec.ParseOptions)
 	return run, err
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -13,9 +12,6 @@ import (
 
 // hostStorageVariable passes a storage to the operations that the program's Commands call; its password is in [pve.StoragePasswordVariable].
 const hostStorageVariable = "EM_INFRA_HOST_STORAGE"
-
-// formerOutput is what the Command has printed before: pulumi-command passes it to updates and deletes.
-const formerOutput = "PULUMI_COMMAND_STDOUT"
 
 func newHostStorageCommand() *cobra.Command {
 	storage := &cobra.Command{Use: "storage", Short: "Operations on the definition of a storage"}
@@ -28,26 +24,8 @@ func newHostStorageCommand() *cobra.Command {
 }
 
 func newHostStorageOperation(name, short string, operate func(pve.StorageRun, context.Context) (pve.Outcome, error)) *cobra.Command {
-	return &cobra.Command{
-		Use:   name,
-		Short: short,
-		Long: fmt.Sprintf("%s. The environment has its arguments: %s the wanted storage, %s its password, %s whether this stack has made it, and %s, %s and %s how Proxmox VE is reached.",
-			short, hostStorageVariable, pve.StoragePasswordVariable, formerOutput, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
-		Example: "  em-infra host storage " + name,
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			run, err := hostStorageRun()
-			if err != nil {
-				return refused(err)
-			}
-			outcome, err := operate(run, command.Context())
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(command.OutOrStdout(), "storage %s: %s\n", run.Wanted.Name, outcome)
-			return nil
-		},
-	}
+	arguments := hostStorageVariable + " the wanted storage, " + pve.StoragePasswordVariable + " its password, " + formerOutput + " whether this stack has made it"
+	return newHostOperation("storage "+name, short, arguments, hostStorageRun, sayOutcome(operate))
 }
 
 // hostStorageRun returns the operation that the environment describes.

@@ -34,21 +34,8 @@ func newHostTokenCommand() *cobra.Command {
 }
 
 func newHostTokenOperation(name, short string, operate func(*cobra.Command, pve.HostTokenRun) error) *cobra.Command {
-	return &cobra.Command{
-		Use:   name,
-		Short: short,
-		Long: fmt.Sprintf("%s. The environment has its arguments: %s the wanted token, %s the one that this stack has made, and %s, %s and %s how Proxmox VE is reached.",
-			short, hostTokenVariable, formerOutput, proxmoxEndpointVariable, proxmoxTokenVariable, proxmoxInsecureVariable),
-		Example: "  em-infra host token " + name,
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			run, err := hostTokenRun()
-			if err != nil {
-				return refused(err)
-			}
-			return operate(command, run)
-		},
-	}
+	arguments := hostTokenVariable + " the wanted token, " + formerOutput + " the one that this stack has made"
+	return newHostOperation("token "+name, short, arguments, hostTokenRun, operate)
 }
 
 // hostTokenRun returns the operation that the environment describes.
