@@ -124,7 +124,7 @@ func (s *session) takeOver(ctx context.Context, draft *engine.Exported, adopted 
 
 // keepAdopted writes the credentials in the state, and a backup of it.
 func (s *session) keepAdopted(ctx context.Context, adopted *Adopted) error {
-	outputs, err := s.outputs(ctx)
+	outputs, err := s.inState().outputs(ctx)
 	if err != nil {
 		return err
 	}

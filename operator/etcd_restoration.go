@@ -45,7 +45,7 @@ type etcdRestoration struct {
 
 // PrepareRestore implements [upRestore].
 func (s *restorer) PrepareRestore(ctx context.Context, of span.Span) error {
-	administrator, err := s.administrator(ctx)
+	administrator, err := s.inState().administrator(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *restorer) PrepareRestore(ctx context.Context, of span.Span) error {
 
 // newEtcdRestoration looks at the control planes of the inventory.
 func (s *restorer) newEtcdRestoration(ctx context.Context) (*etcdRestoration, error) {
-	talosconfig, err := s.administrator(ctx)
+	talosconfig, err := s.inState().administrator(ctx)
 	if err != nil {
 		return nil, err
 	}

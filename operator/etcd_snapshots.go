@@ -106,7 +106,7 @@ func (s *session) etcdHealth(ctx context.Context) (nodeops.Health, error) {
 		return nodeops.Health{}, err
 	}
 	if len(sources.Talosconfig) == 0 {
-		if sources.Talosconfig, err = s.administrator(ctx); err != nil {
+		if sources.Talosconfig, err = s.inState().administrator(ctx); err != nil {
 			return nodeops.Health{}, err
 		}
 	}

@@ -160,7 +160,7 @@ func (s *session) CheckFirst() error                       { return s.checkFirst
 func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
 	return s.checkTokenIsConfigured(ctx)
 }
-func (s *session) HasEmptyState(ctx context.Context) (bool, error)       { return s.hasEmptyState(ctx) }
+func (s *session) HasEmptyState(ctx context.Context) (bool, error)       { return s.inState().isEmpty(ctx) }
 func (s *session) StateBackups(ctx context.Context) *status.StateBackups { return s.stateBackups(ctx) }
 
 func (s *session) RotateTokenOn(ctx context.Context, options RotateTokenOptions) (*TokenRotated, error) {

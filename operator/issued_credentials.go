@@ -114,7 +114,7 @@ func (o *Operator) issue(ctx context.Context, name string, ttl time.Duration, ma
 	if err != nil {
 		return nil, err
 	}
-	bundle, err := s.secretsInState(ctx)
+	bundle, err := s.inState().machineSecrets(ctx)
 	if err != nil {
 		return nil, err
 	}

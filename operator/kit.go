@@ -14,7 +14,6 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/role"
 
 	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/machinesecrets"
 	"github.com/em-infra/em-infra/operator/internal/recoverykit"
@@ -45,7 +44,7 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := s.secretsInState(ctx)
+	secrets, err := s.inState().machineSecrets(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,22 +70,6 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 		return nil, err
 	}
 	return &kit, nil
-}
-
-// secretsInState returns the machine secrets in the state.
-func (s *session) secretsInState(ctx context.Context) (machinesecrets.Bundle, error) {
-	exported, err := s.state.Seen(ctx)
-	if err != nil {
-		return machinesecrets.Bundle{}, err
-	}
-	properties, err := state.MachineSecretsText(exported.Deployment)
-	switch {
-	case err != nil:
-		return machinesecrets.Bundle{}, err
-	case properties == nil:
-		return machinesecrets.Bundle{}, refused(s.place.CompleteError(errors.New("the stack has no machine secrets yet: bring the cluster up first with `em-infra up`")))
-	}
-	return machinesecrets.FromState(properties)
 }
 
 // snapshotForKit takes a snapshot of etcd, or finds the newest one and notes why. It returns nil if there is none at all.

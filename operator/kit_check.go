@@ -27,18 +27,9 @@ func (o *Operator) CheckKit(ctx context.Context, file string) (Checks, error) {
 			if err != nil {
 				return "", err
 			}
-			return s.secretsFingerprint(ctx)
+			return s.inState().fingerprint(ctx)
 		},
 	}
 	report, err := kit.Check(ctx)
 	return report.At(o.remedies()), err
-}
-
-// secretsFingerprint returns the fingerprint of the machine secrets in the stack's state; empty if it has none.
-func (s *session) secretsFingerprint(ctx context.Context) (string, error) {
-	exported, err := s.state.Seen(ctx)
-	if err != nil {
-		return "", err
-	}
-	return kitcheck.Fingerprint(exported)
 }

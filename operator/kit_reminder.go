@@ -8,7 +8,7 @@ func (s *session) remindOfKit(ctx context.Context) error {
 	if s.workspace.Rehearsed {
 		return nil
 	}
-	secrets, err := s.secretsFingerprint(ctx)
+	secrets, err := s.inState().fingerprint(ctx)
 	if err != nil {
 		return err
 	}

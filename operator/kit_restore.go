@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recoverykit"
 )
@@ -159,7 +158,7 @@ func (r kitRestore) state(ctx context.Context) (int, error) {
 	if err := s.attach(ctx, tools); err != nil {
 		return 0, err
 	}
-	empty, err := s.hasEmptyState(ctx)
+	empty, err := s.inState().isEmpty(ctx)
 	if err != nil || !empty {
 		return 0, err
 	}
@@ -168,22 +167,6 @@ func (r kitRestore) state(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return restored.Resources, nil
-}
-
-// hasEmptyState reports whether the stack has no state, or one without a resource, as a run leaves it that was killed after it had created
-// the state.
-func (s *session) hasEmptyState(ctx context.Context) (bool, error) {
-	text, err := s.state.ExportSealed(ctx)
-	if errors.Is(err, engine.ErrNoStack) {
-		return true, nil
-	}
-	if err == nil {
-		var exported *engine.Exported
-		if exported, err = s.state.Read(text); err == nil {
-			return len(exported.Deployment.Resources) == 0, nil
-		}
-	}
-	return false, s.state.Unreadable(err)
 }
 
 func nearbyAll(paths []string) []string {

@@ -73,7 +73,7 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	outputs, err := session.outputs(ctx)
+	outputs, err := session.inState().outputs(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/em-infra/em-infra/components"
-	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
@@ -68,7 +67,7 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := s.unshown(ctx)
+	secrets, err := s.inState().secrets(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,16 +78,6 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 		return nil, err
 	}
 	written.Runs, err = s.artifacts().Runs()
-	return secrets, err
-}
-
-// unshown returns what must not be on a page: the secrets of the state and of the configuration.
-func (s *session) unshown(ctx context.Context) ([]string, error) {
-	exported, err := s.state.Seen(ctx)
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := state.SecretTexts(exported.Deployment)
 	return append(secrets, s.secrets...), err
 }
 

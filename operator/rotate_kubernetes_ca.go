@@ -80,7 +80,7 @@ func (r *secretsRun) kubernetesCA() (kubernetesCA, error) {
 
 // patch changes nodes, and waits until each works again. Their kubelets restart.
 func (k kubernetesCA) patch(ctx context.Context, nodes []rolling.Node, change func(*v1alpha1.Config)) error {
-	talosconfig, err := k.administrator(ctx)
+	talosconfig, err := k.inState().administrator(ctx)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation) er
 	if err := s.recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}
-	nodes, err := s.nodesInState(ctx)
+	nodes, err := s.inState().nodes(ctx)
 	if err != nil {
 		return refused(s.place.CompleteError(err))
 	}
@@ -131,7 +131,7 @@ func (r *secretsRun) prepare(ctx context.Context) error {
 	if len(exported.Deployment.PendingOperations) > 0 {
 		return refused(r.place.CompleteError(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up` first", r.workspace.Stack)))
 	}
-	if _, err := r.secretsInState(ctx); err != nil {
+	if _, err := r.inState().machineSecrets(ctx); err != nil {
 		return err
 	}
 	if r.check != nil {
@@ -207,7 +207,7 @@ func (r *secretsRun) finish(ctx context.Context) error {
 	if _, err := r.state.BackUp(ctx, "after-rotate"); err != nil {
 		return err
 	}
-	_, err = r.keepCredentials(ctx)
+	_, err = r.credentials().keepFrom(ctx, r.inState())
 	return err
 }
 

@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
-	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/stacks"
@@ -96,7 +93,7 @@ func (s *session) rotateToken(ctx context.Context, options RotateTokenOptions) (
 		Save: func(token string) error {
 			return s.state.SetConfig(ctx, auto.ConfigMap{stacks.Key(stacks.KeyProxmoxToken): {Value: token, Secret: true}})
 		},
-		IsUsed: func(id string) (bool, error) { return s.stateContains(ctx, id+"=") },
+		IsUsed: func(id string) (bool, error) { return s.inState().contains(ctx, id+"=") },
 	}
 	rotation.Administrator.Token = cmp.Or(options.Administrator, s.host.Token)
 	step, err := rotation.Run(ctx)
@@ -120,14 +117,4 @@ func tokenError(err error) error {
 		return refused(fmt.Errorf("%w: choose that of the new one with --lifetime, e.g. 8760h", err))
 	}
 	return err
-}
-
-// stateContains reports whether a secret of the state contains a text.
-func (s *session) stateContains(ctx context.Context, text string) (bool, error) {
-	exported, err := s.state.Seen(ctx)
-	if err != nil {
-		return false, err
-	}
-	secrets, err := state.SecretTexts(exported.Deployment)
-	return slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(secret, text) }), err
 }

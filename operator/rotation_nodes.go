@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
 
-	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/poll"
@@ -24,32 +21,9 @@ const (
 	nodeInterval = time.Second
 )
 
-// nodesInState returns the nodes of the state, control planes first: a rotation reaches those that exist, whatever the inventory says.
-func (s *session) nodesInState(ctx context.Context) ([]rolling.Node, error) {
-	exported, err := s.state.Seen(ctx)
-	if err != nil {
-		return nil, err
-	}
-	controlPlanes := state.ControlPlaneAddresses(exported.Deployment)
-	var first, then []rolling.Node
-	for _, machine := range state.ConfiguredMachines(exported.Deployment) {
-		address, err := netip.ParseAddr(machine.Address)
-		if err != nil || !machine.Joined {
-			return nil, fmt.Errorf("%s has not joined the cluster yet: run `em-infra up` first", machine.Name)
-		}
-		node := rolling.Node{Name: machine.Name, Address: address, ControlPlane: slices.Contains(controlPlanes, machine.Address)}
-		if node.ControlPlane {
-			first = append(first, node)
-		} else {
-			then = append(then, node)
-		}
-	}
-	return append(first, then...), nil
-}
-
 // checkNodes refuses to begin while a node does not answer: the rotation could not end.
 func (r *secretsRun) checkNodes(ctx context.Context) error {
-	talosconfig, err := r.administrator(ctx)
+	talosconfig, err := r.inState().administrator(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 
 // access returns the access to all nodes with the credentials in the state.
 func (r *secretsRun) access(ctx context.Context) (nodeops.Health, error) {
-	talosconfig, err := r.administrator(ctx)
+	talosconfig, err := r.inState().administrator(ctx)
 	if err != nil {
 		return nodeops.Health{}, err
 	}
@@ -70,7 +70,7 @@ func (r *secretsRun) only(controlPlanes bool) []rolling.Node {
 
 // apiServers returns clients for the API servers of all control planes, each at its own address.
 func (r *secretsRun) apiServers(ctx context.Context) ([]accounttokens.APIServer, error) {
-	talosconfig, err := r.administrator(ctx)
+	talosconfig, err := r.inState().administrator(ctx)
 	if err != nil {
 		return nil, err
 	}

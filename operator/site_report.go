@@ -54,7 +54,7 @@ func (r *SiteReport) ask(ctx context.Context, o *Operator, stack *page.SiteStack
 		return nil, err
 	}
 	r.secrets = append(r.secrets, s.secrets...)
-	secrets, err := s.unshown(ctx)
+	secrets, err := s.inState().secrets(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func (s *session) copies(ctx context.Context) (status.Copies, error) {
 	if err != nil {
 		return status.Copies{}, err
 	}
-	fingerprint, err := s.secretsFingerprint(ctx)
+	fingerprint, err := s.inState().fingerprint(ctx)
 	copies := status.Copies{Expected: fingerprint != "" && !s.workspace.Rehearsed}
 	if len(snapshots) > 0 {
 		copies.Snapshot = &status.Copy{Name: snapshots[0].Name, Taken: snapshots[0].Taken}

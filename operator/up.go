@@ -113,7 +113,7 @@ func (s *session) upRun() upRun {
 
 // Conclude writes the credentials of a cluster that was brought up, and verifies it.
 func (s *session) Conclude(ctx context.Context) (*UpResult, error) {
-	outputs, err := s.outputs(ctx)
+	outputs, err := s.inState().outputs(ctx)
 	if err != nil {
 		return nil, err
 	}
