@@ -28,7 +28,7 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 	if err := s.FindFormerNames(ctx); err != nil {
 		return nil, err
 	}
-	probed := s.probeState(ctx)
+	probed := s.statePlace(s.workspace.Backend).beginCheck(ctx)
 	host, err := s.ExamineHost(ctx)
 	state, probeErr := probed()
 	return append(state, host...), errors.Join(err, probeErr)

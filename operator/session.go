@@ -158,7 +158,7 @@ func (s *session) claim(ctx context.Context, tools *toolchain.Installed) error {
 	if refusal := new(RefusedError); err == nil || errors.As(err, &refusal) {
 		return err
 	}
-	return s.selected(ctx, err)
+	return s.statePlace(s.workspace.Backend).explained(ctx, err)
 }
 
 // installTools installs the tool chain and prepares the stack's workspace.

@@ -52,7 +52,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	var err error
 	s.stack, err = stacks.Select(ctx, embedding)
 	if !errors.Is(err, stacks.ErrNoStack) {
-		return s.selected(ctx, err)
+		return s.statePlace(s.workspace.Backend).explained(ctx, err)
 	}
 	if err := s.checkNotMoved(ctx); err != nil {
 		return refused(err)
@@ -66,7 +66,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if err := s.checkFirst(); err != nil {
 		return refused(err)
 	}
-	if err := s.checkPlace(ctx, s.workspace.Backend); err != nil {
+	if err := s.statePlace(s.workspace.Backend).check(ctx); err != nil {
 		return err
 	}
 	s.stack, err = stacks.Upsert(ctx, embedding)

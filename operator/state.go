@@ -63,7 +63,7 @@ func (s *session) checkNotLost(ctx context.Context) error {
 	}
 	backups, err = s.backupsInBucket(ctx)
 	if err != nil {
-		return s.selected(ctx, err)
+		return s.statePlace(s.workspace.Backend).explained(ctx, err)
 	}
 	if len(backups) == 0 {
 		return nil

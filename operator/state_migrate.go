@@ -37,7 +37,7 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	if first.workspace.At(options.To).Backend == first.workspace.Backend {
 		return refused(fmt.Errorf("the state is there already: %s", options.To))
 	}
-	if err := first.checkPlace(ctx, first.workspace.At(options.To).Backend); err != nil {
+	if err := first.statePlace(first.workspace.At(options.To).Backend).check(ctx); err != nil {
 		return err
 	}
 	if err := first.consent.ask(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
+	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
@@ -14,15 +15,28 @@ import (
 // probes is the folder below the state for the objects of probes. The engine reads nothing there.
 const probes = ".pulumi/probes"
 
-// probe returns the probe of a place for states; ok is false if the place is no bucket of S3.
-func (s *session) probe(at string) (probe bucket.Probe, ok bool) {
-	return bucket.Probe{URL: at, Folder: path.Join(probes, workspace.Project, s.workspace.Stack), CLI: s.state.Command.Version()},
-		address.IsS3(at)
+// statePlace is a place for the state of a stack.
+type statePlace struct {
+	stack, backend string
+	cli            *engine.Command
 }
 
-// checkPlace refuses a place where no state can be kept, before anything is written there.
-func (s *session) checkPlace(ctx context.Context, at string) error {
-	probe, ok := s.probe(at)
+// statePlace returns a place for the session's state.
+func (s *session) statePlace(backend string) statePlace {
+	return statePlace{stack: s.workspace.Stack, backend: backend, cli: s.state.Command}
+}
+
+// probe returns the probe of the place; ok is false if it is no bucket of S3.
+func (p statePlace) probe() (probe bucket.Probe, ok bool) {
+	if !address.IsS3(p.backend) {
+		return bucket.Probe{}, false
+	}
+	return bucket.Probe{URL: p.backend, Folder: path.Join(probes, workspace.Project, p.stack), CLI: p.cli.Version()}, true
+}
+
+// check refuses a place where no state can be kept, before anything is written there.
+func (p statePlace) check(ctx context.Context) error {
+	probe, ok := p.probe()
 	if !ok {
 		return nil
 	}
@@ -32,17 +46,17 @@ func (s *session) checkPlace(ctx context.Context, at string) error {
 	return nil
 }
 
-// selected returns why the engine could not open its state: a bucket that fails the probe says it in one sentence.
-func (s *session) selected(ctx context.Context, err error) error {
+// explained returns why the engine could not open its state there: a bucket that fails the probe says it in one sentence.
+func (p statePlace) explained(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return sentenceOf(err)
 	}
-	return cmp.Or(s.checkPlace(ctx, s.workspace.Backend), sentenceOf(err))
+	return cmp.Or(p.check(ctx), sentenceOf(err))
 }
 
-// probeState starts the check of the bucket with the state, and returns what waits for it. Its report is empty if the state is in none.
-func (s *session) probeState(ctx context.Context) func() (preflight.Report, error) {
-	probe, ok := s.probe(s.workspace.Backend)
+// beginCheck starts the check of the bucket with the state, and returns what waits for it. Its report is empty if the state is in none.
+func (p statePlace) beginCheck(ctx context.Context) func() (preflight.Report, error) {
+	probe, ok := p.probe()
 	if !ok {
 		return func() (preflight.Report, error) { return nil, nil }
 	}
