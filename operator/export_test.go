@@ -160,8 +160,10 @@ func (s *session) CheckFirst() error                       { return s.checkFirst
 func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
 	return s.checkTokenIsConfigured(ctx)
 }
-func (s *session) HasEmptyState(ctx context.Context) (bool, error)       { return s.inState().isEmpty(ctx) }
-func (s *session) StateBackups(ctx context.Context) *status.StateBackups { return s.stateBackups(ctx) }
+func (s *session) HasEmptyState(ctx context.Context) (bool, error) { return s.inState().isEmpty(ctx) }
+func (s *session) StateBackups(ctx context.Context) *status.StateBackups {
+	return s.keptCopies().ofState(ctx)
+}
 
 func (s *session) RotateTokenOn(ctx context.Context, options RotateTokenOptions) (*TokenRotated, error) {
 	return s.rotateToken(ctx, options)

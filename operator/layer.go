@@ -134,7 +134,7 @@ func (l layerRun) status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources.Copies = status.Copies{State: l.stateBackups(ctx)}
+	sources.Copies = status.Copies{State: l.keptCopies().ofState(ctx)}
 	report := sources.OfState(l.clock.Now()).AskForHosts(ctx, sources.Host, l.layer.Hosts()).AskForSystems(ctx, sources.Host, l.layer.systems())
 	return &Status{StatusReport: report.At(l.place)}, nil
 }

@@ -74,7 +74,7 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 	written.Status, written.Drift = &found.StatusReport, &differs
 	written.Cluster, written.Nodes = s.inventory.Cluster.Name, resourceNames(s.inventory)
 	written.Picture = graph.SVG(s.picture(found.StatusReport))
-	if written.Copies, err = s.reportedCopies(ctx); err != nil {
+	if written.Copies, err = s.keptCopies().newest(ctx); err != nil {
 		return nil, err
 	}
 	written.Runs, err = s.artifacts().Runs()
@@ -103,47 +103,6 @@ func healthsIn(nodes inventory.Nodes, report StatusReport) []graph.Health {
 		}
 	}
 	return healths
-}
-
-// mostCopies is how many copies of each kind a report lists.
-const mostCopies = 5
-
-// reportedCopies returns the newest copies of etcd and of the state, and all recovery kits.
-func (s *session) reportedCopies(ctx context.Context) ([]page.Copy, error) {
-	snapshots, _, err := s.etcdCopies(ctx) // why the bucket is silent is in the status
-	if err != nil {
-		return nil, err
-	}
-	backups, err := s.Backups()
-	if err != nil {
-		return nil, err
-	}
-	kits, err := s.Kits()
-	if err != nil {
-		return nil, err
-	}
-	var copies []page.Copy
-	for _, one := range snapshots[:min(len(snapshots), mostCopies)] {
-		copies = append(copies, page.Copy{Kind: "etcd", Name: one.Name, Taken: one.Taken, Place: placeOf(one)})
-	}
-	for _, one := range backups[:min(len(backups), mostCopies)] {
-		copies = append(copies, page.Copy{Kind: "state", Name: one.Name, Taken: one.Taken, Place: "this machine"})
-	}
-	for _, one := range kits[:min(len(kits), mostCopies)] {
-		copies = append(copies, page.Copy{Kind: "recovery kit", Name: one.Name, Taken: one.Made, Place: "this machine"})
-	}
-	return copies, nil
-}
-
-func placeOf(one EtcdCopy) string {
-	switch {
-	case one.Local && one.Bucket:
-		return "this machine and the bucket"
-	case one.Bucket:
-		return "the bucket"
-	default:
-		return "this machine"
-	}
 }
 
 // resourceNames returns the nodes as the names of their resources begin.

@@ -11,27 +11,34 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// listedCredentials returns the credentials of the stack without the client certificates.
-func (s *session) listedCredentials(ctx context.Context, host pve.Reader, copies status.Copies) ([]status.Credential, error) {
+// listedCredentials are the credentials of a stack in its status.
+type listedCredentials struct {
+	cluster   clusterInState
+	token     string // of Proxmox VE
+	rehearsed bool
+}
+
+// list returns the credentials of the stack without the client certificates.
+func (c listedCredentials) list(ctx context.Context, host pve.Reader, copies status.Copies) ([]status.Credential, error) {
 	var found []status.Credential
-	if token, err := role.ParseToken(s.host.Token); err == nil { // a bad one is reported where the host is asked
+	if token, err := role.ParseToken(c.token); err == nil { // a bad one is reported where the host is asked
 		asked := status.AskToken(ctx, host, token.String())
-		if s.workspace.Rehearsed {
+		if c.rehearsed {
 			asked.Rotation = "lab start" // which makes another one
 		}
 		found = append(found, asked)
 	}
-	authorities, err := s.authorities(ctx)
+	authorities, err := c.authorities(ctx)
 	found = append(found, authorities...)
-	provider := status.Credential{Kind: status.KindSecretsProvider, Name: cmp.Or(s.state.SecretsProvider, "passphrase")}
-	if s.state.SealedByPassphrase() {
+	provider := status.Credential{Kind: status.KindSecretsProvider, Name: cmp.Or(c.cluster.state.SecretsProvider, "passphrase")}
+	if c.cluster.state.SealedByPassphrase() {
 		provider.Rotation = "rotate passphrase"
 	}
 	found = append(found, provider)
 	if kit := copies.Kit; kit != nil {
 		found = append(found, status.Credential{Kind: status.KindRecoveryKit, Name: kit.Name, Made: &kit.Taken, Rotation: "kit create"})
 	}
-	for _, recipient := range s.inventory.Cluster.Backups.Recipients {
+	for _, recipient := range c.cluster.inventory.Cluster.Backups.Recipients {
 		found = append(found, status.Credential{Kind: status.KindAgeRecipient, Name: recipient.String()})
 	}
 	return found, err
@@ -41,8 +48,8 @@ func (s *session) listedCredentials(ctx context.Context, host pve.Reader, copies
 var caRotations = map[string]string{"Talos": "rotate talos-ca", "Kubernetes": "rotate kubernetes-ca"}
 
 // authorities returns the CAs and the keys in the state; none if the cluster was never brought up.
-func (s *session) authorities(ctx context.Context) ([]status.Credential, error) {
-	exported, err := s.state.Seen(ctx)
+func (c listedCredentials) authorities(ctx context.Context) ([]status.Credential, error) {
+	exported, err := c.cluster.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}
