@@ -15,32 +15,33 @@ type DefragmentedMember = nodeops.Defragmented
 // DefragmentEtcd frees the free pages of the databases of etcd, one member at a time and the leader last, and then disarms an alarm about
 // space. It calls done after each member. It changes no key.
 func (o *Operator) DefragmentEtcd(ctx context.Context, done func(DefragmentedMember)) error {
-	s, health, err := o.beginWithEtcd(ctx)
+	etcd, health, err := o.beginWithEtcd(ctx)
 	if err != nil {
 		return err
 	}
 	if err := health.DefragmentEtcd(ctx, done); err != nil {
-		return s.place.CompleteError(err)
+		return etcd.cluster.place.CompleteError(err)
 	}
-	return s.disarm(ctx, health)
+	return etcd.disarm(ctx, health)
 }
 
 // DisarmEtcd ends the alarms of etcd, unless a member with corrupt data is still among its members.
 func (o *Operator) DisarmEtcd(ctx context.Context) error {
-	s, health, err := o.beginWithEtcd(ctx)
+	etcd, health, err := o.beginWithEtcd(ctx)
 	if err != nil {
 		return err
 	}
-	return s.disarm(ctx, health)
+	return etcd.disarm(ctx, health)
 }
 
-func (o *Operator) beginWithEtcd(ctx context.Context) (*session, nodeops.Health, error) {
+func (o *Operator) beginWithEtcd(ctx context.Context) (clusterEtcd, nodeops.Health, error) {
 	s, err := o.begin(ctx, needs{hostMayBeAway: true})
 	if err != nil {
-		return nil, nodeops.Health{}, err
+		return clusterEtcd{}, nodeops.Health{}, err
 	}
-	health, err := s.etcdHealth(ctx)
-	return s, health, err
+	etcd := s.etcd()
+	health, err := etcd.health(ctx)
+	return etcd, health, err
 }
 
 // alarmWatch is how long an alarm about space may take to come back: it is raised by a write, and the components of Kubernetes renew
@@ -48,21 +49,21 @@ func (o *Operator) beginWithEtcd(ctx context.Context) (*session, nodeops.Health,
 const alarmWatch = 5 * time.Second
 
 // disarm ends the alarms, and fails if they come back.
-func (s *session) disarm(ctx context.Context, health nodeops.Health) error {
+func (e clusterEtcd) disarm(ctx context.Context, health nodeops.Health) error {
 	disarmed, err := health.DisarmEtcd(ctx)
 	if err != nil || len(disarmed) == 0 {
-		return s.place.CompleteError(err)
+		return e.cluster.place.CompleteError(err)
 	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.clock.After(alarmWatch):
+	case <-e.clock.After(alarmWatch):
 	}
 	back, err := health.EtcdAlarms(ctx, nil)
 	if err == nil && len(back) > 0 {
 		err = fmt.Errorf("etcd raises the alarm %s again, because its database is still as large as its quota: wait five minutes for Kubernetes to compact it and run `em-infra etcd defragment` again, or raise quota-backend-bytes in cluster.etcd.extraArgs of talos.patches", back[0].Kind)
 	}
-	return s.place.CompleteError(err)
+	return e.cluster.place.CompleteError(err)
 }
 
 // CheckEtcd implements [upCluster]. With an alarm nothing can be written to Kubernetes, and a run would wait in vain.

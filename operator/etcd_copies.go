@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -42,29 +41,6 @@ func (o *Operator) bucketSnapshots(ctx context.Context) ([]EtcdSnapshot, error) 
 	}
 	found, err := remote.List(ctx)
 	return found, errors.Join(err, remote.Objects.Close())
-}
-
-// sendSnapshots copies the snapshots of earlier runs into the bucket of the inventory if it lacks them. What goes wrong there is a note:
-// the snapshots are kept here, and the next run tries again.
-func (s *session) sendSnapshots(ctx context.Context) error {
-	local, err := s.EtcdSnapshots()
-	if err != nil || len(local) == 0 {
-		return err
-	}
-	if s.inventory.Cluster.Backups.Bucket.IsZero() {
-		return nil
-	}
-	copies, err := CopySnapshots(ctx, s.workspace.Stack, s.inventory, s.program)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if len(copies.Sent) > 0 {
-		s.emit(Note{Text: fmt.Sprintf("copied to %s, which lacked them: %s", copies.Bucket, strings.Join(copies.Sent, ", "))})
-	}
-	if err != nil {
-		s.emit(Note{Text: s.place.Complete(fmt.Sprintf("warning: snapshots of etcd may be on this machine alone, because %s; the next `em-infra up` or `em-infra etcd snapshot` copies them", err))})
-	}
-	return nil
 }
 
 // snapshotBucket returns the copies in the bucket of the inventory; nil if it names none. The caller closes it.

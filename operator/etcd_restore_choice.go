@@ -62,7 +62,7 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 	}
 	r.snapshot, r.note = taken.Snapshot, etcdrestore.Note{Snapshot: taken.Name, On: name, Former: s.predecessors[name], Replaces: true}
 	s.restore = r
-	s.tellSnapshot(*taken)
+	s.etcd().tell(*taken)
 	return s.openSnapshot(ctx, r)
 }
 
@@ -152,7 +152,7 @@ func (s *restorer) salvageFrom(ctx context.Context, health nodeops.Health, node 
 	if s.plan != nil {
 		saved, err = s.plan.keep(ctx, s, *found)
 	} else {
-		saved, err = s.keep(ctx, "before-restore", *found)
+		saved, err = s.etcd().keep(ctx, "before-restore", *found)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the data of etcd on %s: %w", node.Name, err)

@@ -11,7 +11,6 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
-	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -38,7 +37,7 @@ func (o *Operator) SnapshotEtcd(ctx context.Context) (*KeptSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	saved, err := s.snapshotEtcd(ctx, "by-hand")
+	saved, err := s.etcd().snapshot(ctx, "by-hand")
 	if err == nil && saved == nil {
 		err = refused(errors.New("etcd runs on no control plane: start their machines, then try again"))
 	}
@@ -55,65 +54,15 @@ func (s *session) KeepSnapshot(ctx context.Context, judged judgement) error {
 		leave[i] = s.bornAs(name)
 	}
 	s.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
-	saved, err := s.snapshotEtcd(ctx, "before-up")
+	saved, err := s.etcd().snapshot(ctx, "before-up")
 	if judged.Recovers != "" {
 		return s.restorer.replaceOnly(ctx, judged.Recovers, saved, err)
 	}
 	if err != nil || saved == nil {
 		return err
 	}
-	s.tellSnapshot(*saved)
+	s.etcd().tell(*saved)
 	return nil
-}
-
-// tellSnapshot says where a snapshot is kept.
-func (s *session) tellSnapshot(kept KeptSnapshot) {
-	s.emit(Note{Text: s.place.Complete("snapshot of etcd: " + kept.Text())})
-}
-
-// snapshotEtcd keeps a snapshot; it returns nil if etcd runs on no node.
-func (s *session) snapshotEtcd(ctx context.Context, reason string) (*KeptSnapshot, error) {
-	health, err := s.etcdHealth(ctx)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := health.EtcdSnapshot(ctx)
-	if err != nil {
-		return nil, s.place.CompleteError(fmt.Errorf("no control plane gives a snapshot of etcd (%w): see `em-infra status`, bring one back, then try again", err))
-	}
-	if snapshot == nil {
-		return nil, nil
-	}
-	return s.keep(ctx, reason, *snapshot)
-}
-
-// keep keeps what etcd gives. Without a passphrase, nothing is taken.
-func (s *session) keep(ctx context.Context, reason string, of nodeops.EtcdSnapshot) (*KeptSnapshot, error) {
-	if _, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.program); err != nil {
-		return nil, refused(err)
-	}
-	kept, err := stacks.KeepSnapshot(ctx, s.workspace.Stack, s.inventory, s.program, stacks.SnapshotRequest{At: s.clock.Now(), Reason: reason, Of: of})
-	if err != nil {
-		return nil, err
-	}
-	return &kept, nil
-}
-
-// etcdHealth returns the access to all control planes.
-func (s *session) etcdHealth(ctx context.Context) (nodeops.Health, error) {
-	sources, err := s.sources(ctx)
-	if err != nil {
-		return nodeops.Health{}, err
-	}
-	if len(sources.Talosconfig) == 0 {
-		if sources.Talosconfig, err = s.inState().administrator(ctx); err != nil {
-			return nodeops.Health{}, err
-		}
-	}
-	if len(sources.Talosconfig) == 0 {
-		return nodeops.Health{}, refused(s.place.CompleteError(errNoTalosconfig))
-	}
-	return sources.Health().AndEndpoints("") // a control plane that is to be removed is in the inventory no more
 }
 
 // VerifyEtcdSnapshot opens a snapshot and reads the whole database; "" means the newest. It asks no node. The snapshot is opened with

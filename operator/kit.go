@@ -52,16 +52,17 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 	if err != nil {
 		return nil, refused(fmt.Errorf("the recovery kit: %w", err))
 	}
-	snapshot, err := s.snapshotForKit(ctx)
+	made := newKit{Operator: o, etcd: s.etcd()}
+	snapshot, err := made.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	description, err := s.describeKit(ctx, secrets, snapshot)
+	description, err := made.describe(ctx, secrets, snapshot)
 	if err != nil {
 		return nil, err
 	}
 	description.Tool = options.Tool
-	files, err := s.kitFiles(ctx, &description, secrets, snapshot)
+	files, err := made.files(ctx, &description, secrets, snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +73,19 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 	return &kit, nil
 }
 
-// snapshotForKit takes a snapshot of etcd, or finds the newest one and notes why. It returns nil if there is none at all.
-func (s *session) snapshotForKit(ctx context.Context) (*EtcdSnapshot, error) {
-	taken, err := s.snapshotEtcd(ctx, "for-kit")
+// newKit is a recovery kit that is made.
+type newKit struct {
+	*Operator
+
+	etcd clusterEtcd
+}
+
+// snapshot takes a snapshot of etcd, or finds the newest one and notes why. It returns nil if there is none at all.
+func (k newKit) snapshot(ctx context.Context) (*EtcdSnapshot, error) {
+	taken, err := k.etcd.snapshot(ctx, "for-kit")
 	if err == nil && taken != nil {
 		if taken.NotInBucket != nil {
-			s.tellSnapshot(*taken)
+			k.etcd.tell(*taken)
 		}
 		return &taken.Snapshot, nil
 	}
@@ -87,23 +95,23 @@ func (s *session) snapshotForKit(ctx context.Context) (*EtcdSnapshot, error) {
 	if err == nil {
 		err = errors.New("etcd runs on no control plane")
 	}
-	copies, unlisted, unread := s.etcdCopies(ctx)
+	copies, unlisted, unread := k.etcdCopies(ctx)
 	if unread != nil {
 		return nil, unread
 	}
 	if len(copies) == 0 {
-		s.emit(Note{Text: fmt.Sprintf("the kit has no snapshot of etcd: %s", errors.Join(err, unlisted))})
+		k.emit(Note{Text: fmt.Sprintf("the kit has no snapshot of etcd: %s", errors.Join(err, unlisted))})
 		return nil, nil
 	}
-	older, unread := s.findSnapshot(ctx, copies[0].Name)
+	older, unread := k.findSnapshot(ctx, copies[0].Name)
 	if unread != nil {
 		return nil, unread
 	}
-	s.emit(Note{Text: fmt.Sprintf("the kit has the snapshot %s, and no newer one: %s", older.Name, err)})
+	k.emit(Note{Text: fmt.Sprintf("the kit has the snapshot %s, and no newer one: %s", older.Name, err)})
 	return &older, nil
 }
 
-func (s *session) describeKit(ctx context.Context, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) (recoverykit.Description, error) {
+func (k newKit) describe(ctx context.Context, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) (recoverykit.Description, error) {
 	fingerprint, err := secrets.Fingerprint()
 	if err != nil {
 		return recoverykit.Description{}, err
@@ -112,15 +120,15 @@ func (s *session) describeKit(ctx context.Context, secrets machinesecrets.Bundle
 	if err != nil {
 		return recoverykit.Description{}, err
 	}
-	cluster := s.inventory.Cluster
+	cluster := k.etcd.cluster.inventory.Cluster
 	description := recoverykit.Description{
-		Stack: s.workspace.Stack, Cluster: cluster.Name, Made: s.clock.Now().UTC().Truncate(time.Second),
+		Stack: k.workspace.Stack, Cluster: cluster.Name, Made: k.clock.Now().UTC().Truncate(time.Second),
 		Talos: cluster.Talos.Version.String(), Kubernetes: cluster.Kubernetes.Version.String(),
 		CA: ca, Secrets: fingerprint,
 	}
-	description.Repository, description.Commit = recoverykit.CloneOf(ctx, s.workspace.Root)
-	if s.workspace.StateFolder() == "" {
-		description.Backend = s.workspace.Backend
+	description.Repository, description.Commit = recoverykit.CloneOf(ctx, k.workspace.Root)
+	if k.workspace.StateFolder() == "" {
+		description.Backend = k.workspace.Backend
 	}
 	for _, recipient := range cluster.Backups.Recipients {
 		description.SealedFor = append(description.SealedFor, recipient.String())
@@ -131,38 +139,38 @@ func (s *session) describeKit(ctx context.Context, secrets machinesecrets.Bundle
 	return description, nil
 }
 
-// kitFiles returns the files of a kit, and names the copy of the state in the description.
-func (s *session) kitFiles(ctx context.Context, of *recoverykit.Description, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) ([]recoverykit.File, error) {
-	copied, err := s.state.BackUp(ctx, "for-kit")
+// files returns the files of a kit, and names the copy of the state in the description.
+func (k newKit) files(ctx context.Context, of *recoverykit.Description, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) ([]recoverykit.File, error) {
+	copied, err := k.etcd.cluster.state.BackUp(ctx, "for-kit")
 	if err != nil {
 		return nil, err
 	}
 	if copied == nil {
-		return nil, refused(fmt.Errorf("the state of stack %s holds nothing: bring the cluster up first", s.workspace.Stack))
+		return nil, refused(fmt.Errorf("the state of stack %s holds nothing: bring the cluster up first", k.workspace.Stack))
 	}
 	of.State = copied.Name
 	bundle, err := secrets.Text()
 	if err != nil {
 		return nil, err
 	}
-	lifetime, err := secrets.UntilCAEnds(s.clock.Now())
+	lifetime, err := secrets.UntilCAEnds(k.clock.Now())
 	if err != nil {
 		return nil, err
 	}
-	talosconfig, err := secrets.Talosconfig(of.Cluster, role.Operator, lifetime, controlPlaneAddresses(s.inventory))
+	talosconfig, err := secrets.Talosconfig(of.Cluster, role.Operator, lifetime, controlPlaneAddresses(k.etcd.cluster.inventory))
 	if err != nil {
 		return nil, err
 	}
 	files := []recoverykit.File{
 		recoverykit.Text(recoverykit.MachineSecrets, bundle),
 		recoverykit.Text(recoverykit.Talosconfig, talosconfig),
-		recoverykit.Copy(path.Join(recoverykit.ProjectFolder, filepath.Base(s.workspace.StackFile())), s.workspace.StackFile()),
+		recoverykit.Copy(path.Join(recoverykit.ProjectFolder, filepath.Base(k.workspace.StackFile())), k.workspace.StackFile()),
 		recoverykit.Copy(path.Join(recoverykit.StateFolder, filepath.Base(copied.Path)), copied.Path),
 	}
-	if passphrase := s.passphraseForKit(); passphrase != "" {
+	if passphrase := k.passphrase(); passphrase != "" {
 		files = append(files, recoverykit.Text(recoverykit.Passphrase, []byte(passphrase)))
 	}
-	described, err := filesBelow(s.workspace.Inventory)
+	described, err := filesBelow(k.workspace.Inventory)
 	if err != nil {
 		return nil, err
 	}
@@ -173,11 +181,11 @@ func (s *session) kitFiles(ctx context.Context, of *recoverykit.Description, sec
 	return files, nil
 }
 
-// passphraseForKit returns the passphrase of the state if the kit is opened with something else: who has that has all secrets of the
+// passphrase returns the passphrase of the state if the kit is opened with something else: who has that has all secrets of the
 // cluster anyway, and needs the passphrase to go on working with its state (decision 63).
-func (s *session) passphraseForKit() string {
-	passphrase := engine.PassphraseIn(s.workspace.Environment())
-	if len(s.inventory.Cluster.Backups.Recipients) == 0 || passphrase == nil || !s.state.SealedByPassphrase() {
+func (k newKit) passphrase() string {
+	passphrase := engine.PassphraseIn(k.workspace.Environment())
+	if len(k.etcd.cluster.inventory.Cluster.Backups.Recipients) == 0 || passphrase == nil || !k.etcd.cluster.state.SealedByPassphrase() {
 		return ""
 	}
 	return passphrase.Text()

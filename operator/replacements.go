@@ -63,7 +63,7 @@ func (r upRun) replaceOne(ctx context.Context, w work, seen outOfBand, name stri
 
 // NextToReplace implements [upCluster]: first one that is dead, since etcd takes no new member before it is gone.
 func (s *session) NextToReplace(ctx context.Context, names []string) (string, error) {
-	health, err := s.etcdHealth(ctx)
+	health, err := s.etcd().health(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -156,12 +156,12 @@ func (r *secretsRun) start(ctx context.Context) error {
 	if _, err := r.state.BackUp(ctx, "before-rotate"); err != nil {
 		return err
 	}
-	saved, err := r.snapshotEtcd(ctx, "before-rotate")
+	saved, err := r.etcd().snapshot(ctx, "before-rotate")
 	if err != nil {
 		return err
 	}
 	if saved != nil {
-		r.tellSnapshot(*saved)
+		r.etcd().tell(*saved)
 	}
 	return r.change(ctx, func(exported *engine.Exported) error {
 		replacements, err := r.renew(r.session, exported)

@@ -131,7 +131,7 @@ func (s *session) Conclude(ctx context.Context) (*UpResult, error) {
 	if err := s.uncordon(ctx, outputs.Talosconfig); err != nil {
 		return nil, err
 	}
-	if err := s.sendSnapshots(ctx); err != nil {
+	if err := s.etcd().send(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.remindOfKit(ctx); err != nil {
