@@ -62,77 +62,85 @@ func (o *Operator) Adopt(ctx context.Context, options AdoptOptions) (*Adopted, e
 		return nil, err
 	}
 	defer draft.close()
-	if err := own.checkNothingToLose(ctx); err != nil {
+	into := takeover{Operator: o, cluster: own.inState()}
+	if err := into.checkNothingToLose(ctx); err != nil {
 		return nil, err
 	}
 	adopted, deployment, err := draft.adopt(ctx, options)
 	if err != nil || options.DryRun {
 		return adopted, err
 	}
-	return adopted, own.takeOver(ctx, deployment, adopted)
+	return adopted, into.write(ctx, deployment, adopted)
+}
+
+// takeover puts the state of a draft into the place of the stack's own.
+type takeover struct {
+	*Operator
+
+	cluster clusterInState
 }
 
 // checkNothingToLose refuses if there is a state with machines, or a backup of one.
-func (s *session) checkNothingToLose(ctx context.Context) error {
-	exported, err := s.state.Export(ctx)
+func (t takeover) checkNothingToLose(ctx context.Context) error {
+	exported, err := t.cluster.state.Export(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil:
 		if machines := state.Machines(exported.Deployment); len(machines) > 0 {
-			return refused(fmt.Errorf("the state of stack %s has %d machines: look at `em-infra preview %s`; only a state that is lost is adopted", s.workspace.Stack, len(machines), s.place.Stack))
+			return refused(fmt.Errorf("the state of stack %s has %d machines: look at `em-infra preview %s`; only a state that is lost is adopted", t.workspace.Stack, len(machines), t.cluster.place.Stack))
 		}
 	case !errors.Is(err, engine.ErrNoStack):
-		return s.state.Unreadable(err)
+		return t.cluster.state.Unreadable(err)
 	}
-	if err := s.checkNotMoved(ctx); err != nil {
+	if err := t.checkNotMoved(ctx); err != nil {
 		return refused(err)
 	}
-	copies, unlisted, err := s.backupCopies(ctx)
+	copies, unlisted, err := t.backupCopies(ctx)
 	if err := errors.Join(err, unlisted); err != nil || len(copies) == 0 {
 		return err
 	}
-	where := workspace.Nearby(s.workspace.Backups)
+	where := workspace.Nearby(t.workspace.Backups)
 	if !copies[0].Local {
-		where = backup.Folder(workspace.Project, s.workspace.Stack) + " in the bucket"
+		where = backup.Folder(workspace.Project, t.workspace.Stack) + " in the bucket"
 	}
 	return refused(fmt.Errorf("stack %s has backups of its state, which say more than the host does: put the newest back with `em-infra state restore %s`; only if none can be used, move %s away, then run adopt again",
-		s.workspace.Stack, s.place.Stack, where))
+		t.workspace.Stack, t.cluster.place.Stack, where))
 }
 
-// takeOver writes the state of a draft into the place of the stack's own, and the credentials in it.
-func (s *session) takeOver(ctx context.Context, draft *engine.Exported, adopted *Adopted) error {
-	if err := s.checkNothingToLose(ctx); err != nil { // somebody else may have written one meanwhile
+// write writes the state of a draft into the place of the stack's own, and the credentials in it.
+func (t takeover) write(ctx context.Context, draft *engine.Exported, adopted *Adopted) error {
+	if err := t.checkNothingToLose(ctx); err != nil { // somebody else may have written one meanwhile
 		return err
 	}
-	_, err := s.state.Export(ctx)
+	_, err := t.cluster.state.Export(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
-		err = s.state.Create(ctx)
+		err = t.cluster.state.Create(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.state.Import(ctx, draft); err != nil {
+	if err := t.cluster.state.Import(ctx, draft); err != nil {
 		return err
 	}
 	adopted.Written = true
-	if err := s.keepAdopted(ctx, adopted); err != nil {
-		return fmt.Errorf("the state is written and whole, but what belongs to it is not (%w): mend that, then run `em-infra up %s`, which writes credentials and backup", err, s.place.Stack)
+	if err := t.keep(ctx, adopted); err != nil {
+		return fmt.Errorf("the state is written and whole, but what belongs to it is not (%w): mend that, then run `em-infra up %s`, which writes credentials and backup", err, t.cluster.place.Stack)
 	}
 	return nil
 }
 
-// keepAdopted writes the credentials in the state, and a backup of it.
-func (s *session) keepAdopted(ctx context.Context, adopted *Adopted) error {
-	outputs, err := s.inState().outputs(ctx)
+// keep writes the credentials in the state, and a backup of it.
+func (t takeover) keep(ctx context.Context, adopted *Adopted) error {
+	outputs, err := t.cluster.outputs(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.credentials().keep(outputs); err != nil {
+	if err := t.credentials().keep(outputs); err != nil {
 		return err
 	}
-	adopted.Kubeconfig, adopted.Talosconfig = s.credentials().kubeconfig(), s.credentials().talosconfig()
-	_, err = s.state.BackUp(ctx, "after-adopt")
+	adopted.Kubeconfig, adopted.Talosconfig = t.credentials().kubeconfig(), t.credentials().talosconfig()
+	_, err = t.cluster.state.BackUp(ctx, "after-adopt")
 	return err
 }
 

@@ -57,7 +57,9 @@ func (d *draft) adopt(ctx context.Context, options AdoptOptions) (*Adopted, *eng
 	if err != nil {
 		return nil, nil, err
 	}
-	survey, secrets, err := s.survey(ctx, options)
+	survey, secrets, err := surveyor{
+		stack: s.workspace.Stack, place: s.place, inventory: s.inventory, host: s.host, talosconfig: s.credentials().talosconfig(), options: options, now: s.clock.Now,
+	}.survey(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,7 +99,7 @@ func (s *session) record(ctx context.Context, recorder *adoption.Recorder, birth
 	if err != nil {
 		return err
 	}
-	gateway, err := adoption.Open(s.pluginsOf(tools), recorder)
+	gateway, err := adoption.Open(pluginsOf(tools, s.workspace.Home, s.state.Env), recorder)
 	if err != nil {
 		return err
 	}
@@ -119,16 +121,16 @@ func (s *session) record(ctx context.Context, recorder *adoption.Recorder, birth
 	return err
 }
 
-// pluginsOf returns the plugins in the PULUMI_HOME of the stack: a run ends those that are left behind by their place.
-func (s *session) pluginsOf(tools *toolchain.Installed) []adoption.Plugin {
+// pluginsOf returns the plugins of the tool chain in the PULUMI_HOME of a stack, with the variables of its engine: a run ends those that are left behind by their place.
+func pluginsOf(tools *toolchain.Installed, home string, env map[string]string) []adoption.Plugin {
 	environment := os.Environ()
-	for _, name := range slices.Sorted(maps.Keys(s.state.Env)) {
-		environment = append(environment, name+"="+s.state.Env[name])
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		environment = append(environment, name+"="+env[name])
 	}
 	var plugins []adoption.Plugin
 	for _, tool := range tools.Tools {
 		if tool.Kind == toolchain.Plugin {
-			plugins = append(plugins, adoption.Plugin{Name: tool.Name, Path: tool.In(s.workspace.Home), Env: environment})
+			plugins = append(plugins, adoption.Plugin{Name: tool.Name, Path: tool.In(home), Env: environment})
 		}
 	}
 	return plugins

@@ -7,18 +7,32 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/adoption"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
+// surveyor finds out what runs of a cluster whose state is lost. It changes nothing.
+type surveyor struct {
+	stack       string
+	place       remedy.Place
+	inventory   *inventory.Inventory
+	host        pve.Connection
+	talosconfig string // the file of an earlier up
+	options     AdoptOptions
+	now         func() time.Time
+}
+
 // survey finds the machine secrets, and asks host and nodes about each machine of the inventory. Its error lists every reason why the
 // cluster cannot be adopted.
-func (s *session) survey(ctx context.Context, options AdoptOptions) (adoption.Survey, adoption.Secrets, error) {
-	secrets, err := s.machineSecrets(ctx, options)
+func (s surveyor) survey(ctx context.Context) (adoption.Survey, adoption.Secrets, error) {
+	secrets, err := s.secrets(ctx)
 	if err != nil {
 		return adoption.Survey{}, secrets, err
 	}
@@ -26,13 +40,13 @@ func (s *session) survey(ctx context.Context, options AdoptOptions) (adoption.Su
 	if err != nil {
 		return adoption.Survey{}, secrets, err
 	}
-	found := adoption.Survey{Inventory: s.inventory, Owner: secrets.Owner(s.workspace.Stack)}
-	if found.Nodes, err = s.seenNodes(ctx, talosconfig); err != nil {
+	found := adoption.Survey{Inventory: s.inventory, Owner: secrets.Owner(s.stack)}
+	if found.Nodes, err = s.nodes(ctx, talosconfig); err != nil {
 		return found, secrets, refused(s.place.CompleteError(err))
 	}
 	refusals := found.Refusals()
-	if options.Secrets != "" {
-		refusals = append(found.DifferingSecrets(secrets, s.clock.Now()), refusals...)
+	if s.options.Secrets != "" {
+		refusals = append(found.DifferingSecrets(secrets, s.now()), refusals...)
 	}
 	if len(refusals) > 0 {
 		return found, secrets, refused(s.place.CompleteError(fmt.Errorf("%s; nothing was touched", strings.Join(refusals, "\n"))))
@@ -40,15 +54,15 @@ func (s *session) survey(ctx context.Context, options AdoptOptions) (adoption.Su
 	return found, secrets, nil
 }
 
-// machineSecrets returns the machine secrets of the cluster: those of the file, or else those of the first control plane that answers.
-func (s *session) machineSecrets(ctx context.Context, options AdoptOptions) (adoption.Secrets, error) {
-	if options.Secrets != "" {
-		secrets, err := adoption.ReadSecrets(options.Secrets, s.clock.Now())
+// secrets returns the machine secrets of the cluster: those of the file, or else those of the first control plane that answers.
+func (s surveyor) secrets(ctx context.Context) (adoption.Secrets, error) {
+	if s.options.Secrets != "" {
+		secrets, err := adoption.ReadSecrets(s.options.Secrets, s.now())
 		return secrets, refused(err)
 	}
-	file := options.Talosconfig
+	file := s.options.Talosconfig
 	if file == "" {
-		file = s.credentials().talosconfig()
+		file = s.talosconfig
 	}
 	talosconfig, err := os.ReadFile(file) //nolint:gosec // the user's own
 	if err != nil {
@@ -60,7 +74,7 @@ func (s *session) machineSecrets(ctx context.Context, options AdoptOptions) (ado
 		seen, err := health.Observe(ctx, node.Address.String())
 		if err == nil {
 			var secrets adoption.Secrets
-			if secrets, err = adoption.SecretsIn(seen.Configuration, s.clock.Now()); err == nil {
+			if secrets, err = adoption.SecretsIn(seen.Configuration, s.now()); err == nil {
 				return secrets, nil
 			}
 		}
@@ -73,7 +87,7 @@ func (s *session) machineSecrets(ctx context.Context, options AdoptOptions) (ado
 }
 
 // talosconfigOf returns a talosconfig for the inventory's nodes, signed by the cluster's own authority.
-func (s *session) talosconfigOf(secrets adoption.Secrets) ([]byte, error) {
+func (s surveyor) talosconfigOf(secrets adoption.Secrets) ([]byte, error) {
 	var endpoints []string
 	for _, node := range s.inventory.Nodes.ControlPlanes() {
 		endpoints = append(endpoints, node.Address.String())
@@ -81,8 +95,8 @@ func (s *session) talosconfigOf(secrets adoption.Secrets) ([]byte, error) {
 	return secrets.Talosconfig(s.inventory.Cluster.Name, endpoints)
 }
 
-// seenNodes asks the host and each node concurrently.
-func (s *session) seenNodes(ctx context.Context, talosconfig []byte) ([]adoption.Seen, error) {
+// nodes asks the host and each node concurrently.
+func (s surveyor) nodes(ctx context.Context, talosconfig []byte) ([]adoption.Seen, error) {
 	host, err := pve.NewHost(s.host)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -21,7 +22,7 @@ func (s *session) configure(ctx context.Context, host LabHost) error {
 		return err
 	}
 	if s.workspace.Rehearsed {
-		wanted := s.rehearsalConfig(host)
+		wanted := rehearsalConfig(s.workspace.Inventory, host, s.inventory)
 		former := formerStorage(config, wanted)
 		if len(former) > 0 || differs(config, wanted) {
 			if err := s.state.SetConfig(ctx, wanted, former...); err != nil {
@@ -70,14 +71,14 @@ func (o *Operator) connection(ctx context.Context, config auto.ConfigMap) (pve.C
 	return host, err
 }
 
-// rehearsalConfig returns the configuration of a rehearsal, after its inventory was moved to the lab's network.
-func (s *session) rehearsalConfig(host LabHost) auto.ConfigMap {
+// rehearsalConfig returns the configuration of a rehearsal. The inventory of a cluster was moved to the lab's network; a layer has none.
+func rehearsalConfig(inventoryDir string, host LabHost, inv *inventory.Inventory) auto.ConfigMap {
 	network := host.Networks[0] // of a stack without a cluster
-	if s.inventory != nil {
-		network = s.inventory.Cluster.Network.CIDR
+	if inv != nil {
+		network = inv.Cluster.Network.CIDR
 	}
 	config := auto.ConfigMap{
-		stacks.Key(stacks.KeyInventory):       {Value: s.workspace.Inventory},
+		stacks.Key(stacks.KeyInventory):       {Value: inventoryDir},
 		stacks.Key(stacks.KeyProxmoxEndpoint): {Value: host.Endpoint},
 		stacks.Key(stacks.KeyProxmoxToken):    {Value: host.Token, Secret: true},
 		stacks.Key(stacks.KeyProxmoxInsecure): {Value: "true"},

@@ -158,7 +158,7 @@ func (s *session) CheckNotLost(ctx context.Context) error  { return s.checkNotLo
 func (s *session) CheckNotMoved(ctx context.Context) error { return s.checkNotMoved(ctx) }
 func (s *session) CheckFirst() error                       { return s.checkFirst() }
 func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
-	return s.checkTokenIsConfigured(ctx)
+	return s.tokenReplacement().checkConfigured(ctx)
 }
 func (s *session) HasEmptyState(ctx context.Context) (bool, error) { return s.inState().isEmpty(ctx) }
 func (s *session) StateBackups(ctx context.Context) *status.StateBackups {
@@ -166,7 +166,7 @@ func (s *session) StateBackups(ctx context.Context) *status.StateBackups {
 }
 
 func (s *session) RotateTokenOn(ctx context.Context, options RotateTokenOptions) (*TokenRotated, error) {
-	return s.rotateToken(ctx, options)
+	return s.tokenReplacement().run(ctx, options)
 }
 
 func (o *Operator) NoteMove(ctx context.Context, to string) error { return o.noteMove(ctx, to) }

@@ -56,7 +56,7 @@ func (o *Operator) RotateToken(ctx context.Context, options RotateTokenOptions) 
 	if !s.state.SealedByPassphrase() {
 		return nil, refused(fmt.Errorf("the secrets of stack %s are sealed by %s: replace the token by hand, see docs/security.md", o.workspace.Stack, s.state.SecretsProvider))
 	}
-	if err := s.checkTokenIsConfigured(ctx); err != nil {
+	if err := s.tokenReplacement().checkConfigured(ctx); err != nil {
 		return nil, refused(err)
 	}
 	defer s.recovery.Release(ctx)
@@ -66,19 +66,32 @@ func (o *Operator) RotateToken(ctx context.Context, options RotateTokenOptions) 
 	if err := s.consent.ask(ctx); err != nil {
 		return nil, err
 	}
-	return s.rotateToken(ctx, options)
+	return s.tokenReplacement().run(ctx, options)
 }
 
-// checkTokenIsConfigured refuses a token that is not in the stack's configuration, into which the new one would be written.
-func (s *session) checkTokenIsConfigured(ctx context.Context) error {
-	config, err := s.config(ctx)
+// tokenReplacement replaces the token of a stack by one in its configuration.
+type tokenReplacement struct {
+	*Operator
+
+	cluster clusterInState
+	host    pve.Connection // with the present token
+	config  func(context.Context) (auto.ConfigMap, error)
+}
+
+func (s *session) tokenReplacement() tokenReplacement {
+	return tokenReplacement{Operator: s.Operator, cluster: s.inState(), host: s.host, config: s.config}
+}
+
+// checkConfigured refuses a token that is not in the stack's configuration, into which the new one would be written.
+func (t tokenReplacement) checkConfigured(ctx context.Context) error {
+	config, err := t.config(ctx)
 	if err != nil {
 		return err
 	}
-	_, place, err := s.proxmoxToken(ctx, config[stacks.Key(stacks.KeyProxmoxToken)].Value)
+	_, place, err := t.proxmoxToken(ctx, config[stacks.Key(stacks.KeyProxmoxToken)].Value)
 	switch {
 	case err != nil:
-		return s.place.CompleteError(err)
+		return t.cluster.place.CompleteError(err)
 	case place == stacks.TokenInEnvironment:
 		return fmt.Errorf("the token is in %s, which wins over the stack's configuration, into which the new one is written: unset it, or replace the token by hand, see docs/security.md", stacks.TokenVariable)
 	case place == stacks.TokenInSecrets:
@@ -87,18 +100,18 @@ func (s *session) checkTokenIsConfigured(ctx context.Context) error {
 	return nil
 }
 
-func (s *session) rotateToken(ctx context.Context, options RotateTokenOptions) (*TokenRotated, error) {
+func (t tokenReplacement) run(ctx context.Context, options RotateTokenOptions) (*TokenRotated, error) {
 	rotation := pve.TokenRotation{
-		Present: s.host, Administrator: s.host, Lifetime: options.Lifetime, Now: s.clock.Now,
+		Present: t.host, Administrator: t.host, Lifetime: options.Lifetime, Now: t.clock.Now,
 		Save: func(token string) error {
-			return s.state.SetConfig(ctx, auto.ConfigMap{stacks.Key(stacks.KeyProxmoxToken): {Value: token, Secret: true}})
+			return t.cluster.state.SetConfig(ctx, auto.ConfigMap{stacks.Key(stacks.KeyProxmoxToken): {Value: token, Secret: true}})
 		},
-		IsUsed: func(id string) (bool, error) { return s.inState().contains(ctx, id+"=") },
+		IsUsed: func(id string) (bool, error) { return t.cluster.contains(ctx, id+"=") },
 	}
-	rotation.Administrator.Token = cmp.Or(options.Administrator, s.host.Token)
+	rotation.Administrator.Token = cmp.Or(options.Administrator, t.host.Token)
 	step, err := rotation.Run(ctx)
 	if err != nil {
-		return nil, s.place.CompleteError(tokenError(err))
+		return nil, t.cluster.place.CompleteError(tokenError(err))
 	}
 	return &TokenRotated{Made: step.Made, Former: step.Former}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/operator/internal/backup"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
 // MigrateOptions are the options of [Operator.Migrate].
@@ -48,7 +49,7 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 		if err != nil {
 			return err
 		}
-		err = s.migrate(ctx, options.To)
+		err = migration{Operator: s.Operator, state: s.state, to: options.To, clearLocks: s.recovery.ClearLocks}.run(ctx)
 		s.recovery.Release(ctx)
 		if err != nil {
 			return err
@@ -57,28 +58,70 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	return nil
 }
 
-// migrate moves the state of one stack. The new location is written first and the old state removed last, so that the state in use is
+// migration moves the state of one stack to another location.
+type migration struct {
+	*Operator
+
+	state      *stackstate.State
+	to         string // URL of the new location
+	clearLocks func(context.Context) (int, error)
+}
+
+// run moves the state of one stack. The new location is written first and the old state removed last, so that the state in use is
 // always complete.
-func (s *session) migrate(ctx context.Context, to string) error {
-	if err := s.copyState(ctx, to); err != nil {
+func (m migration) run(ctx context.Context) error {
+	if err := m.copy(ctx); err != nil {
 		return err
 	}
-	at := s.workspace.At(to)
-	if err := at.MoveBackend(to); err != nil {
+	at := m.workspace.At(m.to)
+	if err := at.MoveBackend(m.to); err != nil {
 		return err
 	}
-	if err := s.state.Remove(ctx); err != nil {
+	if err := m.state.Remove(ctx); err != nil {
 		return fmt.Errorf("%w: the new state is in use; remove the old one by hand", err)
 	}
-	s.emit(StateMoved{Stack: s.workspace.Stack, To: to})
-	if err := s.noteMove(ctx, at.Backend); err != nil {
-		s.emit(Note{Text: fmt.Sprintf("warning: %s has no note that the state of stack %s was moved, because %s", s.workspace.ShownBackend(), s.workspace.Stack, err)})
+	m.emit(StateMoved{Stack: m.workspace.Stack, To: m.to})
+	if err := m.noteMove(ctx, at.Backend); err != nil {
+		m.emit(Note{Text: fmt.Sprintf("warning: %s has no note that the state of stack %s was moved, because %s", m.workspace.ShownBackend(), m.workspace.Stack, err)})
 	}
-	s.state.Bucket = func(ctx context.Context) (*backup.Remote, error) { return s.backupBucketAt(ctx, at.Backend) }
-	if _, err := s.state.Send(ctx); err != nil {
-		s.tellUnsent(err)
+	m.state.Bucket = func(ctx context.Context) (*backup.Remote, error) { return m.backupBucketAt(ctx, at.Backend) }
+	if _, err := m.state.Send(ctx); err != nil {
+		m.tellUnsent(err)
 	}
 	return nil
+}
+
+// copy copies the state to its new location and reads it back. The old one stays in use.
+func (m migration) copy(ctx context.Context) error {
+	if _, err := m.clearLocks(ctx); err != nil {
+		return err
+	}
+	if _, err := m.state.BackUp(ctx, "before-migrate"); err != nil {
+		return err
+	}
+	have, err := m.state.Fresh(ctx)
+	if err != nil {
+		return err
+	}
+	if len(have.Deployment.PendingOperations) > 0 {
+		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", m.workspace.Stack, m.remedies().Stack))
+	}
+	target := m.state.State
+	target.Env = maps.Clone(m.state.Env)
+	for name := range m.workspace.Environment() {
+		delete(target.Env, name) // what the other place does not set, such as the compression
+	}
+	maps.Copy(target.Env, m.workspace.At(m.to).Environment())
+	if _, err := target.Export(ctx); !errors.Is(err, engine.ErrNoStack) {
+		if err != nil {
+			return err
+		}
+		return refused(fmt.Errorf("%s holds a state of stack %s already: choose another place, or remove that one with `pulumi stack rm`", m.to, m.workspace.Stack))
+	}
+	if err := target.Create(ctx); err != nil {
+		return err
+	}
+	return copyInto(ctx, target, have)
 }
 
 // beginWithStateOf is beginWithState for another stack of the project; consent was given already.
@@ -104,39 +147,6 @@ func checkBackend(url string) error {
 		return fmt.Errorf("--to: %q is no place for a state: begin with one of %s", url, strings.Join(backendSchemes, ", "))
 	}
 	return nil
-}
-
-// copyState copies the state to its new location and reads it back. The old one stays in use.
-func (s *session) copyState(ctx context.Context, to string) error {
-	if _, err := s.recovery.ClearLocks(ctx); err != nil {
-		return err
-	}
-	if _, err := s.state.BackUp(ctx, "before-migrate"); err != nil {
-		return err
-	}
-	have, err := s.state.Fresh(ctx)
-	if err != nil {
-		return err
-	}
-	if len(have.Deployment.PendingOperations) > 0 {
-		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", s.workspace.Stack, s.place.Stack))
-	}
-	target := s.state.State
-	target.Env = maps.Clone(s.state.Env)
-	for name := range s.workspace.Environment() {
-		delete(target.Env, name) // what the other place does not set, such as the compression
-	}
-	maps.Copy(target.Env, s.workspace.At(to).Environment())
-	if _, err := target.Export(ctx); !errors.Is(err, engine.ErrNoStack) {
-		if err != nil {
-			return err
-		}
-		return refused(fmt.Errorf("%s holds a state of stack %s already: choose another place, or remove that one with `pulumi stack rm`", to, s.workspace.Stack))
-	}
-	if err := target.Create(ctx); err != nil {
-		return err
-	}
-	return copyInto(ctx, target, have)
 }
 
 // copyInto imports a state and compares the result with the original.
