@@ -36,12 +36,16 @@ func (o *Operator) Drift(ctx context.Context) (*DriftReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.layer != nil {
-		report, err := layerRun{s}.drift(ctx)
-		return &DriftReport{Report: report}, err
-	}
-	report, err := s.drift(ctx)
+	report, err := s.anyDrift(ctx)
 	return &DriftReport{Report: report}, err
+}
+
+// anyDrift compares a stack of any kind.
+func (s *session) anyDrift(ctx context.Context) (drift.Report, error) {
+	if s.layer != nil {
+		return layerRun{s}.drift(ctx)
+	}
+	return s.drift(ctx)
 }
 
 // drift compares the host by a preview with refresh, and each node by the Talos API. If the host does not answer, it is reported as

@@ -47,16 +47,24 @@ func (o *Operator) picture(ctx context.Context) (graph.Drawn, error) {
 func (o *Operator) pictureUnasked(content Content) (graph.Drawn, error) {
 	switch content := content.(type) {
 	case layer:
-		return content.picture(StatusReport{}), nil
+		return unasked(content), nil
 	case *inventory.Inventory:
 		inv, err := o.inLab(content)
 		if err != nil {
 			return nil, err
 		}
-		return pictured(inv, make([]graph.Health, len(inv.Nodes))), nil
+		return unasked(inv), nil
 	default:
 		return nil, errOtherContent(content)
 	}
+}
+
+// unasked returns the picture of an inventory of any kind with its own addresses, as if nothing was asked.
+func unasked(content Content) graph.Drawn {
+	if inv, isPlatform := content.(*inventory.Inventory); isPlatform {
+		return pictured(inv, make([]graph.Health, len(inv.Nodes)))
+	}
+	return content.(layer).picture(StatusReport{})
 }
 
 // inLab returns the inventory with the lab's addresses if this is a rehearsal with a lab, else unchanged.

@@ -126,9 +126,12 @@ const mostCopies = 5
 
 // newest returns the newest copies of etcd and of the state, and all recovery kits.
 func (c keptCopies) newest(ctx context.Context) ([]page.Copy, error) {
-	snapshots, _, err := c.etcdCopies(ctx) // why the bucket is silent is in the status
-	if err != nil {
-		return nil, err
+	var snapshots []EtcdCopy
+	if c.cluster.inventory != nil { // a layer has no etcd
+		var err error
+		if snapshots, _, err = c.etcdCopies(ctx); err != nil { // why the bucket is silent is in the status
+			return nil, err
+		}
 	}
 	backups, err := c.Backups()
 	if err != nil {

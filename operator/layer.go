@@ -23,6 +23,8 @@ type layer interface {
 	examine(ctx context.Context, facts layerFacts) (preflight.Report, error)
 	// systems returns the systems of the inventory; none for hosts.
 	systems() []status.System
+	// resourceNames returns the systems as the names of their resources begin; none for hosts.
+	resourceNames() []string
 	// findByHand compares what the engine's refresh does not read with the state.
 	findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand
 	// picture returns the picture of the inventory with what a status says; an empty one says nothing.

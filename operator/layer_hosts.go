@@ -55,6 +55,9 @@ func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Re
 // systems implements [layer].
 func (hostsLayer) systems() []status.System { return nil }
 
+// resourceNames implements [layer].
+func (hostsLayer) resourceNames() []string { return nil }
+
 // commandsByName returns the Commands of a state by their logical names.
 func commandsByName(deployment apitype.DeploymentV3) map[string]*apitype.ResourceV3 {
 	commands := map[string]*apitype.ResourceV3{}

@@ -44,6 +44,15 @@ func (l systemsLayer) systems() []status.System {
 	return all
 }
 
+// resourceNames implements [layer].
+func (l systemsLayer) resourceNames() []string {
+	var names []string
+	for _, system := range l.systems() {
+		names = append(names, stacks.SystemName(l.Inventory, system.Name))
+	}
+	return names
+}
+
 // findByHand implements [layer]: pools, templates and files are made by Commands, which no refresh reads, and the provider overlooks parts of
 // a machine.
 func (l systemsLayer) findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand {

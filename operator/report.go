@@ -8,6 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/graph"
@@ -28,7 +29,7 @@ func (o *Operator) Report(ctx context.Context, options ReportOptions) ([]byte, e
 	if options.Run != "" {
 		return o.reportRun(written, options.Run)
 	}
-	s, err := o.begin(ctx, needs{hostMayBeAway: true, refresh: true})
+	s, err := o.begin(ctx, needs{anyKind: true, hostMayBeAway: true, refresh: true})
 	if err != nil {
 		return nil, err
 	}
@@ -49,21 +50,21 @@ func (o *Operator) reportRun(written page.Page, name string) ([]byte, error) {
 		return nil, err
 	}
 	written.Runs = []artifacts.Past{run}
-	inv, err := inventory.LoadWritten(filepath.Join(o.workspace.Artifacts, name, artifacts.DirInventory))
+	content, err := loadWritten(filepath.Join(o.workspace.Artifacts, name, artifacts.DirInventory))
 	if err == nil { // that of another release may have other keys: the run is shown without it
-		written.Cluster, written.Nodes = inv.Cluster.Name, resourceNames(inv)
-		written.Picture = graph.SVG(pictured(inv, make([]graph.Health, len(inv.Nodes))))
+		describeContent(&written, content)
+		written.Picture = graph.SVG(unasked(content))
 	}
 	return written.HTML(nil) // the artifacts contain none
 }
 
 // describe fills a page in, and returns what must not be on it.
 func (s *session) describe(ctx context.Context, written *page.Page) ([]string, error) {
-	found, err := s.status(ctx)
+	found, err := s.anyStatus(ctx)
 	if err != nil {
 		return nil, err
 	}
-	differs, err := s.drift(ctx)
+	differs, err := s.anyDrift(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +73,24 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 		return nil, err
 	}
 	written.Status, written.Drift = &found.StatusReport, &differs
-	written.Cluster, written.Nodes = s.inventory.Cluster.Name, resourceNames(s.inventory)
+	describeContent(written, s.content())
 	written.Picture = graph.SVG(s.picture(found.StatusReport))
 	if written.Copies, err = s.keptCopies().newest(ctx); err != nil {
 		return nil, err
 	}
 	written.Runs, err = s.artifacts().Runs()
 	return append(secrets, s.secrets...), err
+}
+
+// describeContent writes on a page what the inventory of a stack says of itself.
+func describeContent(written *page.Page, content Content) {
+	written.Kind = content.Kind()
+	switch content := content.(type) {
+	case *inventory.Inventory:
+		written.Cluster, written.Nodes = content.Cluster.Name, resourceNames(content)
+	case layer:
+		written.About, written.Nodes = content.Summary(), content.resourceNames()
+	}
 }
 
 // picture returns the picture of the stack with what its status says.
@@ -103,6 +115,22 @@ func healthsIn(nodes inventory.Nodes, report StatusReport) []graph.Health {
 		}
 	}
 	return healths
+}
+
+// loadWritten returns the inventory that em-infra itself wrote into a folder, whatever its kind is.
+func loadWritten(dir string) (Content, error) {
+	kind, err := manifest.KindOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	if kind != manifest.Platform {
+		return LoadContent(dir)
+	}
+	inv, err := inventory.LoadWritten(dir)
+	if err != nil {
+		return nil, err
+	}
+	return inv, nil
 }
 
 // resourceNames returns the nodes as the names of their resources begin.

@@ -91,7 +91,7 @@ func isoName(file systems.File, iso systems.ISO, host string) string {
 
 // RootName returns the logical name of the resource that grows the root of a container.
 func RootName(inv *systems.Inventory, container systems.Container) string {
-	return inv.File.Name + "-" + container.Name + "-root"
+	return systemName(inv.File, container.Name) + "-root"
 }
 
 // newPools makes the pools that the systems name, unless they exist.
@@ -171,6 +171,11 @@ func (r *systemsRun) source(source systems.Source, file string) components.Image
 	return components.ImageSource{URL: &source.URL.URL, Checksum: string(source.Checksum), File: file, Storage: r.file.Proxmox.FileStorage}
 }
 
+// SystemName returns the logical name of a virtual machine or container, with which those of its resources begin.
+func SystemName(inv *systems.Inventory, system string) string { return systemName(inv.File, system) }
+
+func systemName(file systems.File, system string) string { return file.Name + "-" + system }
+
 func (r *systemsRun) newMachines() error {
 	for _, machine := range r.file.VirtualMachines {
 		args := &components.VirtualMachineArgs{
@@ -184,7 +189,7 @@ func (r *systemsRun) newMachines() error {
 		for _, disk := range machine.DataDisks {
 			args.DataDisks = append(args.DataDisks, components.SystemDisk{SizeGiB: disk.SizeGiB, Storage: disk.Storage})
 		}
-		if _, err := components.NewVirtualMachine(r.ctx, r.file.Name+"-"+machine.Name, args, r.shared); err != nil {
+		if _, err := components.NewVirtualMachine(r.ctx, systemName(r.file, machine.Name), args, r.shared); err != nil {
 			return err
 		}
 	}
@@ -199,7 +204,7 @@ func (r *systemsRun) newContainers() error {
 	for _, container := range r.file.Containers {
 		system := r.system(container.System)
 		system.Keys = r.file.KeysOf(container.System)
-		_, err := components.NewContainer(r.ctx, r.file.Name+"-"+container.Name, &components.ContainerArgs{
+		_, err := components.NewContainer(r.ctx, systemName(r.file, container.Name), &components.ContainerArgs{
 			System: system, API: r.api, Template: r.templates[hosted{container.Template, container.Host}],
 			OSType: osTypes[container.Template], SwapMiB: container.SwapMiB, Nesting: container.Nesting, Pool: r.pools[container.Pool],
 		}, r.shared)

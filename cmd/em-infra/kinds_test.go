@@ -24,11 +24,31 @@ func TestAStackOfHostsBesideACluster(t *testing.T) {
 	require.Equal(t, "stacks/site/hosts.yaml\n", em(t.Context(), "fmt", "site").out)
 
 	const refusal = "stacks/site holds hosts.yaml, which describes hosts of Proxmox VE, and this command works on a cluster: name the stack of a cluster (cluster.yaml and nodes.yaml)\n"
-	for _, words := range [][]string{{"report", "site"}, {"etcd", "snapshot", "site"}} {
+	for _, words := range [][]string{{"kit", "create", "site"}, {"etcd", "snapshot", "site"}} {
 		refused := em(t.Context(), words...)
 		require.Equal(t, exitRefused, refused.code, words)
 		require.Equal(t, refusal, refused.err, words)
 	}
+}
+
+// TestAReportOfOneRunOfHosts: it is made from what the run has left, and asks nothing.
+func TestAReportOfOneRunOfHosts(t *testing.T) {
+	root := project(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "stacks", "site"), 0o700))
+	const text = "apiVersion: em-infra/v1alpha1\nkind: Hosts\nname: site\nhosts: [{name: vmhost, network: {bridges: [{name: vmbr1}]}}]\n"
+	writeFile(t, filepath.Join(root, "stacks", "site", "hosts.yaml"), text)
+	writeFile(t, filepath.Join(root, "Pulumi.site.yaml"), "config:\n  em-infra:proxmoxEndpoint: https://vmhost:8006\n")
+	run := filepath.Join(root, "artifacts", "site", "2026-11-20T22-15-00-up")
+	require.NoError(t, os.MkdirAll(filepath.Join(run, "inventory"), 0o700))
+	writeFile(t, filepath.Join(run, "inventory", "hosts.yaml"), strings.Replace(text, "vmbr1", "vmbr7", 1))
+	writeFile(t, filepath.Join(run, "summary.json"), `{"stack": "site", "command": "up", "outcome": "succeeded", "seconds": 4, "phases": [{"phase": "provision"}],
+		"resources": [{"name": "site-network-vmhost", "type": "command:local:Command", "phase": "provision", "operation": "create", "outcome": "done", "seconds": 4}]}`)
+
+	report := em(t.Context(), "report", "--stack", "site", "--run", "2026-11-20T22-15-00-up", "--out", "-")
+	require.Equal(t, exitOK, report.code, report.err)
+	require.Contains(t, report.out, `<p class="sub">1 host (vmhost) · written `)
+	require.Contains(t, report.out, ">vmbr7<", "the inventory is that of the run")
+	require.Contains(t, report.out, `<span class="name">stack <small>4.0 s</small></span>`)
 }
 
 // TestTwoStacksOfHostsAreCompared: what both describe is refused by validate, and an address of a host is none for a node.

@@ -20,12 +20,13 @@ func newReportCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "report --stack STACK",
-		Short: "Write what is known about the cluster as one HTML file",
-		Long: `Write one HTML file with the picture of the cluster, the status of its machines, what differs from the inventory, credentials and
-their ends, snapshots, and the last runs along their time: what took how long on which node, and what waited for what. It needs no
-network and no other file, follows the reader's choice of light or dark, fits a phone, and contains no secret. It only reads.
+		Short: "Write what is known about the stack as one HTML file",
+		Long: `Write one HTML file with the picture of the stack, the status of its machines, what differs from the inventory, credentials and
+their ends, snapshots, and the last runs along their time: what took how long on which node, and what waited for what. Of a stack of
+hosts or of systems it has their status, and the backups of the state. It needs no network and no other file, follows the reader's
+choice of light or dark, fits a phone, and contains no secret. It only reads.
 
-With --run it is about that run alone, from the artifacts that the run has left: neither host nor cluster are asked.`,
+With --run it is about that run alone, from the artifacts that the run has left: nothing is asked.`,
 		Example: "  em-infra report --stack k3s-dev\n  em-infra report --stack k3s-dev --run 2026-11-20T22-15-00-up --out up.html",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)

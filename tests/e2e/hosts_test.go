@@ -37,6 +37,7 @@ func TestE2EHosts(t *testing.T) {
 	require.Equal(t, []string{"zwave"}, r.mappings("usb"))
 	require.Equal(t, "192.168.20.5", r.resolver()["dns1"])
 	r.hasNothingToDo()
+	r.isInAReport()
 
 	r.accessIsManaged()
 	r.settingsDrift()
@@ -59,6 +60,22 @@ func TestE2EHosts(t *testing.T) {
 	require.Empty(t, r.mappings("usb"))
 	require.Equal(t, "192.168.20.5", r.resolver()["dns1"], "a host always has a resolver")
 	require.Equal(t, slices.Sorted(maps.Keys(storagesBefore)), slices.Sorted(maps.Keys(r.storages())), "what was there before stays")
+}
+
+// isInAReport looks at the page about the stack, whole and of its first run.
+func (r *rehearsal) isInAReport() {
+	r.t.Helper()
+	require.Contains(r.t, r.mustRun(0, "report", "--lab"), "written: .lab/"+r.stack+"/artifacts/report.html\n")
+	page := r.read(filepath.Join(r.dir(), "artifacts", "report.html"))
+	for _, text := range []string{
+		`<p class="chip good">sound</p>`, `<th scope="row">vmhost</th><td data-label="Status">online</td>`, ">vmbr1<", ">rtx3090<",
+		"<p>Nothing: the hosts are as the inventory says.</p>", `<th scope="row">site-network-vmhost</th><td data-label="Operation">create</td>`,
+	} {
+		require.Contains(r.t, page, text)
+	}
+	description, err := lab.ReadDescription(r.labDir())
+	require.NoError(r.t, err)
+	require.NotContains(r.t, page, description.Token)
 }
 
 // newHostsRehearsal returns an empty rehearsal with the sample's inventory of hosts.

@@ -85,7 +85,7 @@ func TestInABrowser(t *testing.T) {
 			t.Run(name+"/"+scheme, func(t *testing.T) {
 				t.Parallel()
 				document, log := browse(t, page, scheme)
-				require.Regexp(t, "<h1>(k3s-dev|Site)</h1>", document)
+				require.Regexp(t, "<h1>(k3s-dev|site-hosts|site-systems|Site)</h1>", document)
 				require.NotContains(t, log, "CONSOLE")
 				for _, found := range measure(t, page, scheme, 360, 1280) {
 					require.Equal(t, scheme, found.Scheme)

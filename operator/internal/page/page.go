@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -19,15 +20,19 @@ import (
 type Page struct {
 	// Stack is the name of the stack.
 	Stack string
-	// Cluster is the name of the cluster; empty if it is not known.
+	// Kind is what the stack brings up; empty if it is not known, and then the page is that of a cluster.
+	Kind manifest.Kind
+	// About says in a few words what the inventory of a stack that is no cluster describes; empty if it is not known.
+	About string
+	// Cluster is the name of the cluster; empty if it is not known, or if the stack is none.
 	Cluster string
-	// Rehearsed reports whether the cluster runs on the emulated host.
+	// Rehearsed reports whether the stack is on the emulated host.
 	Rehearsed bool
 	// Written is when the page is written.
 	Written time.Time
-	// Picture is the cluster as an SVG; nil for none.
+	// Picture is the stack as an SVG; nil for none.
 	Picture []byte
-	// Status is the status of the cluster; nil if it was not asked for.
+	// Status is the status of the stack; nil if it was not asked for.
 	Status *status.Report
 	// Drift is what differs from the inventory; nil if it was not asked for.
 	Drift *drift.Report
@@ -35,11 +40,11 @@ type Page struct {
 	Copies []Copy
 	// Runs are the runs to show, newest first.
 	Runs []artifacts.Past
-	// Nodes are the names of the nodes as their resources have them, in the order of the inventory.
+	// Nodes are the names of the nodes, or of the systems, as their resources have them, in the order of the inventory.
 	Nodes []string
 }
 
-// Copy is a copy of something of the cluster.
+// Copy is a copy of something of the stack.
 type Copy struct {
 	// Kind is what was copied, such as etcd.
 	Kind string
@@ -122,8 +127,28 @@ func lookOf(picture []byte, redactor *artifacts.Redactor) look {
 
 func (l look) hide(text string) string { return string(l.redactor.Redact([]byte(text))) }
 
+// IsCluster reports whether the page is about a cluster.
+func (v view) IsCluster() bool { return v.Kind != manifest.Hosts && v.Kind != manifest.Systems }
+
 // Pictured is what the picture shows.
-func (view) Pictured() string { return "Cluster" }
+func (v view) Pictured() string {
+	if v.IsCluster() {
+		return "Cluster"
+	}
+	return "Picture"
+}
+
+// Undiffered says that nothing differs from the inventory.
+func (v view) Undiffered() string {
+	switch v.Kind {
+	case manifest.Hosts:
+		return "the hosts are as the inventory says"
+	case manifest.Systems:
+		return "the systems are as the inventory says"
+	default:
+		return "the host and the nodes are as the inventory says"
+	}
+}
 
 // Title is the name of the page.
 func (v view) Title() string {
@@ -158,7 +183,7 @@ func (v view) Timelines() []Timeline {
 	var found []Timeline
 	for _, run := range v.Runs {
 		if run.Summary != nil && len(run.Summary.Resources) > 0 && (run.Name.Kind != "preview" || len(v.Runs) == 1) {
-			found = append(found, NewTimeline(run, v.Nodes))
+			found = append(found, NewTimeline(run, v.Kind, v.Nodes))
 		}
 		if len(found) == shownRuns {
 			break

@@ -23,7 +23,7 @@ func pages() map[string]page.Page {
 	sound.Status.Machines, sound.Status.Orphans, sound.Status.Credentials = sound.Status.Machines[:2], nil, sound.Status.Credentials[1:]
 	sound.Status.Members = sound.Status.Members[:2]
 	sound.Drift, sound.Copies, sound.Runs, sound.Rehearsed = &drift.Report{}, nil, nil, true
-	return map[string]page.Page{"whole": whole(), "one-run": one, "sound": sound}
+	return map[string]page.Page{"whole": whole(), "one-run": one, "sound": sound, "hosts": hosts(), "systems": systems()}
 }
 
 func TestPages(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 )
@@ -56,21 +57,27 @@ type Step struct {
 	WaitedFor string
 }
 
-// The lanes of what belongs to no node.
+// The lanes of what belongs to no node, and to no system.
 const (
 	laneCluster   = "cluster"
+	laneStack     = "stack" // of a stack that is no cluster
 	laneTemplates = "templates"
 )
 
-// NewTimeline arranges a run. nodes are the names of the nodes; those of machines that were removed are found by their operations.
-func NewTimeline(run artifacts.Past, nodes []string) Timeline {
+// NewTimeline arranges a run of a stack of a kind. nodes are the names of its nodes or systems; those of machines that were removed are found
+// by their operations.
+func NewTimeline(run artifacts.Past, kind manifest.Kind, nodes []string) Timeline {
 	t := Timeline{Past: run, Changes: changes(run), Ticks: ticks(run.Summary.Seconds), Longest: longest(run.Summary)}
 	for _, one := range run.Summary.Phases {
 		t.Phases = append(t.Phases, phaseLane(run.Summary, one.Phase))
 	}
 	nodes = named(nodes, run.Summary)
-	for _, name := range append([]string{laneCluster, laneTemplates}, nodes...) {
-		of := func(r artifacts.ResourceSummary) bool { return laneOf(r, nodes) == name }
+	shared := laneCluster
+	if kind == manifest.Hosts || kind == manifest.Systems {
+		shared = laneStack
+	}
+	for _, name := range append([]string{shared, laneTemplates}, nodes...) {
+		of := func(r artifacts.ResourceSummary) bool { return cmp.Or(laneOf(r, nodes), shared) == name }
 		if lane := newLane(name, run.Summary, of); len(lane.Steps) > 0 {
 			t.Lanes = append(t.Lanes, lane)
 		}
@@ -96,7 +103,7 @@ func named(nodes []string, s *artifacts.Summary) []string {
 	return nodes
 }
 
-// laneOf returns the lane of a resource: that of the longest name of a node with which its own begins.
+// laneOf returns the lane of a resource: that of the longest name of a node with which its own begins; empty for one that all share.
 func laneOf(r artifacts.ResourceSummary, nodes []string) string {
 	if strings.Contains(r.Name, inTemplates) {
 		return laneTemplates
@@ -107,7 +114,7 @@ func laneOf(r artifacts.ResourceSummary, nodes []string) string {
 			lane = node
 		}
 	}
-	return cmp.Or(lane, laneCluster)
+	return lane
 }
 
 func newLane(name string, s *artifacts.Summary, isIn func(artifacts.ResourceSummary) bool) Lane {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/page"
@@ -13,7 +14,7 @@ import (
 
 func TestTimeline(t *testing.T) {
 	t.Parallel()
-	timeline := page.NewTimeline(run(2, "up", birth()), whole().Nodes)
+	timeline := page.NewTimeline(run(2, "up", birth()), manifest.Platform, whole().Nodes)
 	var lanes []string
 	for _, lane := range append(timeline.Phases, timeline.Lanes...) {
 		lanes = append(lanes, fmt.Sprintf("%s: %d operations in %d rows, %.1f s", lane.Name, len(lane.Steps), len(lane.Rows), lane.Took))
@@ -50,7 +51,7 @@ func TestBarsLieInTheRun(t *testing.T) {
 			planned{name: "w-1-configuration", kind: typeConfiguration, phase: phase.Bootstrap, after: seconds},
 			planned{name: "w-1-membership", kind: typeCommand, phase: phase.Bootstrap, after: seconds / 2, seconds: seconds * 2},
 		)
-		for _, lane := range page.NewTimeline(run(1, "up", s), nil).Lanes {
+		for _, lane := range page.NewTimeline(run(1, "up", s), manifest.Platform, nil).Lanes {
 			require.Equal(t, "w-1", lane.Name, "a machine that only the run knows has a lane")
 			for _, row := range lane.Rows {
 				end := 0.0
@@ -76,7 +77,7 @@ func TestLanes(t *testing.T) {
 		planned{name: "lab-template-w-1-vm", kind: typeVM, phase: phase.Provision},
 	)
 	var lanes []string
-	for _, lane := range page.NewTimeline(run(1, "up", s), []string{"lab-w-1"}).Lanes {
+	for _, lane := range page.NewTimeline(run(1, "up", s), manifest.Platform, []string{"lab-w-1"}).Lanes {
 		for _, step := range lane.Steps {
 			lanes = append(lanes, lane.Name+": "+step.What)
 		}
@@ -93,6 +94,6 @@ func TestAChainEnds(t *testing.T) {
 		planned{name: "a", kind: typeVM, after: 1, seconds: 2, waitedFor: [2]string{"b", typeVM}},
 		planned{name: "b", kind: typeVM, after: 1, seconds: 2, waitedFor: [2]string{"a", typeVM}},
 	)
-	timeline := page.NewTimeline(artifacts.Past{Summary: s}, nil)
+	timeline := page.NewTimeline(artifacts.Past{Summary: s}, manifest.Platform, nil)
 	require.Len(t, timeline.Longest, 1)
 }

@@ -18,6 +18,22 @@ type Row struct {
 	Lack string
 }
 
+// HostRow is a host in the table of a report, in words.
+type HostRow struct {
+	Host
+	// Lack is what is wrong with the host; empty for one that is well.
+	Lack string
+}
+
+// SystemRow is a system in the table of a report, in words.
+type SystemRow struct {
+	System
+	// Guest is its number and status, and the host that it is on, if that is another one.
+	Guest string
+	// Lack is what is wrong with the system; empty for one that is well.
+	Lack string
+}
+
 // CredentialRow is a credential in the table of a report, in words.
 type CredentialRow struct {
 	What, Age, Ends string
@@ -37,6 +53,24 @@ func (r Report) Rows() []Row {
 			row.Lack = "it has not joined etcd"
 		}
 		rows = append(rows, row)
+	}
+	return rows
+}
+
+// HostRows returns the hosts in the order of the inventory.
+func (r Report) HostRows() []HostRow {
+	var rows []HostRow
+	for _, host := range r.Hosts {
+		rows = append(rows, HostRow{Host: host, Lack: host.lacks()})
+	}
+	return rows
+}
+
+// SystemRows returns the systems in the order of the inventory.
+func (r Report) SystemRows() []SystemRow {
+	var rows []SystemRow
+	for _, system := range r.Systems {
+		rows = append(rows, SystemRow{System: system, Guest: system.text(io.Discard), Lack: system.lacks()})
 	}
 	return rows
 }

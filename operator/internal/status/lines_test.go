@@ -33,3 +33,14 @@ func TestLines(t *testing.T) {
 		{What: "Talos CA", Age: "unknown", Ends: "unknown"},
 	}, []status.CredentialRow{r.CredentialRows()[0], r.CredentialRows()[3]})
 }
+
+// TestRowsOfALayer: hosts and systems that are not well say why.
+func TestRowsOfALayer(t *testing.T) {
+	t.Parallel()
+	well, away := status.Host{Name: "pve1", Status: "online"}, status.Host{Name: "pve2", Status: "offline"}
+	runs := status.System{Name: "pihole", Type: status.Container, VMID: 211, Host: "pve1", Status: "running"}
+	moved := status.System{Name: "tools", Type: status.VirtualMachine, VMID: 210, Host: "pve1", Status: "running", On: "pve2"}
+	r := status.Report{Hosts: []status.Host{well, away}, Systems: []status.System{runs, moved}}
+	require.Equal(t, []status.HostRow{{Host: well}, {Host: away, Lack: "pve2 is offline"}}, r.HostRows())
+	require.Equal(t, []status.SystemRow{{System: runs, Guest: "CT 211 running"}, {System: moved, Guest: "VM 210 running on pve2", Lack: "tools is on pve2"}}, r.SystemRows())
+}
