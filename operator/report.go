@@ -89,7 +89,7 @@ func describeContent(written *page.Page, content Content) {
 	case *inventory.Inventory:
 		written.Cluster, written.Nodes = content.Cluster.Name, resourceNames(content)
 	case layer:
-		written.About, written.Nodes = content.Summary(), content.resourceNames()
+		written.Nodes = content.resourceNames()
 	}
 }
 

@@ -46,7 +46,7 @@ func TestAReportOfOneRunOfHosts(t *testing.T) {
 
 	report := em(t.Context(), "report", "--stack", "site", "--run", "2026-11-20T22-15-00-up", "--out", "-")
 	require.Equal(t, exitOK, report.code, report.err)
-	require.Contains(t, report.out, `<p class="sub">1 host (vmhost) · written `)
+	require.Contains(t, report.out, `<p class="sub">hosts of Proxmox VE · written `)
 	require.Contains(t, report.out, ">vmbr7<", "the inventory is that of the run")
 	require.Contains(t, report.out, `<span class="name">stack <small>4.0 s</small></span>`)
 }

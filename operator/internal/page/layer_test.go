@@ -21,7 +21,7 @@ func hosts() page.Page {
 	report.Hosts = []status.Host{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "offline"}}
 	report.State.LastUpdate = &status.Update{Kind: "update", Result: "succeeded", Ended: today}
 	return page.Page{
-		Stack: "site-hosts", Kind: manifest.Hosts, About: "2 hosts (pve1, pve2)", Written: today, Status: report,
+		Stack: "site-hosts", Kind: manifest.Hosts, Written: today, Status: report,
 		Picture: graph.SVG(graph.Hosts{Name: "site", Hosts: []graph.EquippedHost{{Name: "pve1", Network: []graph.Thing{{Name: "vmbr1", Facts: []string{"ports eno2"}}}}, {Name: "pve2"}}}),
 		Drift:   &drift.Report{Host: []drift.Difference{{Subject: "storage nas", Property: "settings", Want: "as in the inventory", Have: "content: iso instead of images,iso"}}},
 		Copies:  []page.Copy{{Kind: "state", Name: "2026-11-21T10-00-00-before-up", Taken: today, Place: "this machine"}},
@@ -41,7 +41,7 @@ func systems() page.Page {
 		{Name: "pihole", Type: status.Container, VMID: 211, Host: "pve1", Status: "running"},
 	}
 	return page.Page{
-		Stack: "site-systems", Kind: manifest.Systems, About: "1 virtual machine, 1 container on pve1", Written: today, Rehearsed: true,
+		Stack: "site-systems", Kind: manifest.Systems, Written: today, Rehearsed: true,
 		Picture: graph.SVG(graph.Systems{Name: "site", Systems: []graph.System{
 			{Name: "pihole", Host: "pve1", Kind: graph.Container, VMID: 211, Source: "debian-13", Cores: 1, MemoryMiB: 512, DiskGiB: 8, Status: "running"},
 		}}),

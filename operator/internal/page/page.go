@@ -22,8 +22,6 @@ type Page struct {
 	Stack string
 	// Kind is what the stack brings up; empty if it is not known, and then the page is that of a cluster.
 	Kind manifest.Kind
-	// About says in a few words what the inventory of a stack that is no cluster describes; empty if it is not known.
-	About string
 	// Cluster is the name of the cluster; empty if it is not known, or if the stack is none.
 	Cluster string
 	// Rehearsed reports whether the stack is on the emulated host.
