@@ -53,75 +53,33 @@ var kindsOfDefinitions = map[hostspec.Kind]kindOfDefinition{
 
 // Apply makes the definition, or changes the one that is there to what is wanted. It refuses, with nothing changed, where Proxmox VE would have
 // to make it anew.
-func (r DefinitionRun) Apply(ctx context.Context) (Outcome, error) {
-	client, present, err := r.look(ctx)
-	if err != nil {
-		return "", err
-	}
-	if present == nil {
-		return OutcomeMade, r.create(ctx, client)
-	}
-	if err := r.checkFixed(present); err != nil {
-		return "", err
-	}
-	outcome := OutcomeAdopted
-	if r.Made {
-		outcome = OutcomeMade
-	}
-	if len(present.differences(r.Wanted.Settings)) == 0 && r.Secret == "" {
-		return outcome, nil
-	}
-	return outcome, r.change(ctx, client)
-}
+func (r DefinitionRun) Apply(ctx context.Context) (Outcome, error) { return applyDefinition(ctx, r) }
 
 // Foresee returns a sentence about what Apply would do, and the refusal that it would begin with. It changes nothing.
-func (r DefinitionRun) Foresee(ctx context.Context) (string, error) {
-	client, present, err := r.look(ctx)
-	switch {
-	case err != nil:
-		return "", err
-	case present == nil:
-		return r.Wanted.String() + " is made", cmp.Or(r.checkRelease(ctx, client), r.checkPrivileges(ctx, client, nil))
-	}
-	if err := r.checkFixed(present); err != nil && !r.Made {
-		return "", err
-	}
-	if differences := present.differences(r.Wanted.Settings); len(differences) > 0 {
-		return r.Wanted.String() + " is changed: " + strings.Join(differences, "; "), r.checkPrivileges(ctx, client, present)
-	}
-	return r.Wanted.String() + " is as the inventory wants it", nil
-}
+func (r DefinitionRun) Foresee(ctx context.Context) (string, error) { return foreseeDefinition(ctx, r) }
 
 // Differences returns what differs from the wanted definition, a sentence each.
 func (r DefinitionRun) Differences(ctx context.Context) ([]string, error) {
-	_, present, err := r.look(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case present == nil:
-		return []string{"absent"}, nil
-	default:
-		return present.differences(slices.Concat(r.Wanted.Fixed, r.Wanted.Settings)), nil
-	}
+	return definitionDifferences(ctx, r)
 }
 
 // Release removes the definition if this stack has made it. Metrics that were sent and backups that were made stay.
 func (r DefinitionRun) Release(ctx context.Context) (Outcome, error) {
-	if !r.Made {
-		return OutcomeKept, nil
-	}
-	client, present, err := r.look(ctx)
-	switch {
-	case err != nil:
-		return "", err
-	case present == nil:
-		return OutcomeGone, nil
-	}
-	if err := client.Delete(ctx, r.path(), nil); err != nil {
-		return "", r.refusal(ctx, client, "removed", err)
-	}
-	return OutcomeRemoved, nil
+	return releaseDefinition(ctx, r)
 }
+
+// String returns the definition in a message.
+func (r DefinitionRun) String() string { return r.Wanted.String() }
+
+func (r DefinitionRun) settings() (fixed, changeable []hostspec.Setting) {
+	return r.Wanted.Fixed, r.Wanted.Settings
+}
+
+func (r DefinitionRun) isMade() bool { return r.Made }
+
+func (r DefinitionRun) hasSecret() bool { return r.Secret != "" }
+
+func (r DefinitionRun) separator() string { return "; " }
 
 func (r DefinitionRun) kind() kindOfDefinition { return kindsOfDefinitions[r.Wanted.Kind] }
 
@@ -150,17 +108,13 @@ func (r DefinitionRun) look(ctx context.Context) (*proxmox.Client, definition, e
 	return client, present, nil
 }
 
-// checkFixed refuses a definition that differs in what Proxmox VE never changes.
-func (r DefinitionRun) checkFixed(present definition) error {
-	if differences := present.differences(r.Wanted.Fixed); len(differences) > 0 {
-		return fmt.Errorf("the %s is there with other settings (%s), which Proxmox VE never changes: correct it in the inventory, or choose another name for it",
-			r.Wanted, strings.Join(differences, ", "))
-	}
-	return nil
+func (r DefinitionRun) refuseFixed(differences []string) error {
+	return fmt.Errorf("the %s is there with other settings (%s), which Proxmox VE never changes: correct it in the inventory, or choose another name for it",
+		r.Wanted, strings.Join(differences, ", "))
 }
 
 func (r DefinitionRun) create(ctx context.Context, client *proxmox.Client) error {
-	path, params := r.path(), r.withSecret(paramsOf(slices.Concat(r.Wanted.Fixed, r.Wanted.Settings)))
+	path, params := r.path(), r.withSecret(paramsOf(slices.Concat(r.settings())))
 	delete(params, "delete") // nothing is there yet
 	if !r.kind().idInPath {
 		path, params["id"] = r.kind().list, r.Wanted.ID
@@ -178,11 +132,26 @@ func (r DefinitionRun) change(ctx context.Context, client *proxmox.Client) error
 	return nil
 }
 
+func (r DefinitionRun) remove(ctx context.Context, client *proxmox.Client) error {
+	if err := client.Delete(ctx, r.path(), nil); err != nil {
+		return r.refusal(ctx, client, "removed", err)
+	}
+	return nil
+}
+
 func (r DefinitionRun) withSecret(params map[string]string) map[string]string {
 	if r.Secret != "" {
 		params[r.kind().secret] = r.Secret
 	}
 	return params
+}
+
+// checkForeseen implements [definitionRun].
+func (r DefinitionRun) checkForeseen(ctx context.Context, client *proxmox.Client, present definition) error {
+	if present != nil {
+		return r.checkPrivileges(ctx, client, present)
+	}
+	return cmp.Or(r.checkRelease(ctx, client), r.checkPrivileges(ctx, client, nil))
 }
 
 // checkRelease refuses what the release of the hosts does not have.

@@ -42,19 +42,8 @@ const reloadPatience = 2 * time.Minute
 // whether anything was changed. It refuses, with nothing staged, what would touch the way to the API without permission, changes that
 // another user has staged, and the deletion of what is in use.
 func (r NetworkRun) Apply(ctx context.Context) (changed bool, err error) {
-	client, err := r.Connection.Client()
+	client, present, plan, err := r.plan(ctx)
 	if err != nil {
-		return false, err
-	}
-	present, err := r.interfaces(ctx, client)
-	if err != nil {
-		return false, err
-	}
-	if err := r.settleStaged(ctx); err != nil {
-		return false, err
-	}
-	plan := planNetwork(present, r.Wanted)
-	if err := r.check(ctx, client, present, plan); err != nil {
 		return false, err
 	}
 	if err := r.stage(ctx, client, present, plan); err != nil {
@@ -70,19 +59,21 @@ func (r NetworkRun) Apply(ctx context.Context) (changed bool, err error) {
 
 // Foresee returns what Apply would do, and the refusal that it would begin with. It changes nothing.
 func (r NetworkRun) Foresee(ctx context.Context) (NetworkPlan, error) {
-	client, err := r.Connection.Client()
+	_, _, plan, err := r.plan(ctx)
+	return plan, err
+}
+
+// plan returns the present interfaces and what has to be staged. The error is the refusal of it.
+func (r NetworkRun) plan(ctx context.Context) (*proxmox.Client, []NetworkInterface, NetworkPlan, error) {
+	client, present, err := r.look(ctx)
 	if err != nil {
-		return NetworkPlan{}, err
-	}
-	present, err := r.interfaces(ctx, client)
-	if err != nil {
-		return NetworkPlan{}, err
+		return nil, nil, NetworkPlan{}, err
 	}
 	if err := r.settleStaged(ctx); err != nil {
-		return NetworkPlan{}, err
+		return nil, nil, NetworkPlan{}, err
 	}
 	plan := planNetwork(present, r.Wanted)
-	return plan, r.check(ctx, client, present, plan)
+	return client, present, plan, r.check(ctx, client, present, plan)
 }
 
 // Release deletes the interfaces that this stack has created. Those that were there before stay as they are.
@@ -93,11 +84,7 @@ func (r NetworkRun) Release(ctx context.Context) (changed bool, err error) {
 
 // Differences returns what differs from the wanted interfaces, a sentence each.
 func (r NetworkRun) Differences(ctx context.Context) ([]string, error) {
-	client, err := r.Connection.Client()
-	if err != nil {
-		return nil, err
-	}
-	present, err := r.interfaces(ctx, client)
+	_, present, err := r.look(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +104,15 @@ func (r NetworkRun) Differences(ctx context.Context) ([]string, error) {
 
 func (r NetworkRun) path(rest string) string { return nodePath(r.Wanted.Node, "network") + rest }
 
-func (r NetworkRun) interfaces(ctx context.Context, client *proxmox.Client) (present []NetworkInterface, err error) {
-	if err := client.Get(ctx, r.path(""), &present); err != nil {
-		return nil, fmt.Errorf("the network of %s cannot be read (%w): see that the host answers and that the token has Sys.Audit on /nodes/%[1]s", r.Wanted.Node, withoutURL(err))
+// look returns the present interfaces of the host.
+func (r NetworkRun) look(ctx context.Context) (client *proxmox.Client, present []NetworkInterface, err error) {
+	if client, err = r.Connection.Client(); err != nil {
+		return nil, nil, err
 	}
-	return present, nil
+	if err := client.Get(ctx, r.path(""), &present); err != nil {
+		return nil, nil, fmt.Errorf("the network of %s cannot be read (%w): see that the host answers and that the token has Sys.Audit on /nodes/%[1]s", r.Wanted.Node, withoutURL(err))
+	}
+	return client, present, nil
 }
 
 // staged returns the diff between the active and the staged interfaces of the host; empty if nothing is staged.

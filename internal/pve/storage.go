@@ -30,88 +30,39 @@ const StoragePasswordVariable = "EM_INFRA_HOST_STORAGE_PASSWORD"
 
 // Apply makes the storage, or changes the one that is there to what is wanted. It refuses, with nothing changed, where Proxmox VE would have
 // to define it anew.
-func (r StorageRun) Apply(ctx context.Context) (Outcome, error) {
-	client, present, err := r.look(ctx)
-	if err != nil {
-		return "", err
-	}
-	if present == nil {
-		return OutcomeMade, r.create(ctx, client)
-	}
-	if err := r.checkFixed(*present); err != nil {
-		return "", err
-	}
-	outcome := OutcomeAdopted
-	if r.Made {
-		outcome = OutcomeMade
-	}
-	if len(present.differences(r.Wanted.Changeable())) == 0 && r.Password == "" {
-		return outcome, nil
-	}
-	return outcome, r.change(ctx, client)
-}
+func (r StorageRun) Apply(ctx context.Context) (Outcome, error) { return applyDefinition(ctx, r) }
 
 // Foresee returns a sentence about what Apply would do, and the refusal that it would begin with. It changes nothing.
-func (r StorageRun) Foresee(ctx context.Context) (string, error) {
-	_, present, err := r.look(ctx)
-	switch {
-	case err != nil:
-		return "", err
-	case present == nil:
-		return "storage " + r.Wanted.Name + " is made", nil
-	}
-	if err := r.checkFixed(*present); err != nil && !r.Made {
-		return "", err
-	}
-	if differences := present.differences(r.Wanted.Changeable()); len(differences) > 0 {
-		return "storage " + r.Wanted.Name + " is changed: " + strings.Join(differences, ", "), nil
-	}
-	return "storage " + r.Wanted.Name + " is as the inventory wants it", nil
-}
+func (r StorageRun) Foresee(ctx context.Context) (string, error) { return foreseeDefinition(ctx, r) }
 
 // Differences returns what differs from the wanted storage, a sentence each.
 func (r StorageRun) Differences(ctx context.Context) ([]string, error) {
-	_, present, err := r.look(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case present == nil:
-		return []string{"absent"}, nil
-	default:
-		return present.differences(append(r.Wanted.Fixed(), r.Wanted.Changeable()...)), nil
-	}
+	return definitionDifferences(ctx, r)
 }
 
 // Release removes the definition if this stack has made it, unless machines have something on the storage.
-func (r StorageRun) Release(ctx context.Context) (Outcome, error) {
-	if !r.Made {
-		return OutcomeKept, nil
-	}
-	client, present, err := r.look(ctx)
-	switch {
-	case err != nil:
-		return "", err
-	case present == nil:
-		return OutcomeGone, nil
-	}
-	users, err := r.users(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(users) > 0 {
-		return "", fmt.Errorf("the storage %s is in use by %s, and its definition stays: move their disks to another storage, and take its ISO images out of their drives, then run again",
-			r.Wanted.Name, strings.Join(users, ", "))
-	}
-	if err := client.Delete(ctx, r.path(), nil); err != nil {
-		return "", fmt.Errorf("the definition of the storage %[1]s cannot be removed (%[2]w): remove it with `pvesm remove %[1]s`, which keeps its data, then run again", r.Wanted.Name, withoutURL(err))
-	}
-	return OutcomeRemoved, nil
+func (r StorageRun) Release(ctx context.Context) (Outcome, error) { return releaseDefinition(ctx, r) }
+
+// String returns the storage in a message.
+func (r StorageRun) String() string { return "storage " + r.Wanted.Name }
+
+func (r StorageRun) settings() (fixed, changeable []hostspec.Setting) {
+	return r.Wanted.Fixed(), r.Wanted.Changeable()
 }
+
+func (r StorageRun) isMade() bool { return r.Made }
+
+func (r StorageRun) hasSecret() bool { return r.Password != "" }
+
+func (r StorageRun) separator() string { return ", " }
+
+// checkForeseen implements [definitionRun]: what Proxmox VE refuses of a storage it refuses in the call itself, with nothing changed.
+func (r StorageRun) checkForeseen(context.Context, *proxmox.Client, definition) error { return nil }
 
 func (r StorageRun) path() string { return "/storage/" + url.PathEscape(r.Wanted.Name) }
 
 // look returns the present definition; nil if there is none that the token may see.
-func (r StorageRun) look(ctx context.Context) (*proxmox.Client, *definition, error) {
+func (r StorageRun) look(ctx context.Context) (*proxmox.Client, definition, error) {
 	client, err := r.Connection.Client()
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +75,7 @@ func (r StorageRun) look(ctx context.Context) (*proxmox.Client, *definition, err
 	if at < 0 {
 		return client, nil, nil
 	}
-	return client, &all[at], nil
+	return client, all[at], nil
 }
 
 // ContentOfStorage returns the type and the content types of a storage; none if there is no such storage that the token may see.
@@ -133,15 +84,10 @@ func ContentOfStorage(ctx context.Context, host Connection, name string) (kind s
 	if err != nil || present == nil {
 		return "", nil, err
 	}
-	return (*present)["type"], strings.Split((*present)["content"], ","), nil
+	return present["type"], strings.Split(present["content"], ","), nil
 }
 
-// checkFixed refuses a storage that differs in what Proxmox VE never changes.
-func (r StorageRun) checkFixed(present definition) error {
-	differences := present.differences(r.Wanted.Fixed())
-	if len(differences) == 0 {
-		return nil
-	}
+func (r StorageRun) refuseFixed(differences []string) error {
 	return fmt.Errorf("the storage %[1]s is there with other settings (%[2]s), which Proxmox VE never changes: correct %[1]s in storages, or choose another name for it",
 		r.Wanted.Name, strings.Join(differences, ", "))
 }
@@ -155,7 +101,7 @@ func (r StorageRun) params(settings []hostspec.Setting) map[string]string {
 }
 
 func (r StorageRun) create(ctx context.Context, client *proxmox.Client) error {
-	params := r.params(append(r.Wanted.Fixed(), r.Wanted.Changeable()...))
+	params := r.params(slices.Concat(r.settings()))
 	params["storage"] = r.Wanted.Name
 	err := client.Post(ctx, "/storage", params, nil)
 	switch {
@@ -195,6 +141,21 @@ func (r StorageRun) change(ctx context.Context, client *proxmox.Client) error {
 			err = errors.New("the token lacks the privilege Datastore.Allocate on /storage")
 		}
 		return fmt.Errorf("the storage %s cannot be changed, and is as it was (%w): mend that, then run up again", r.Wanted.Name, withoutURL(err))
+	}
+	return nil
+}
+
+func (r StorageRun) remove(ctx context.Context, client *proxmox.Client) error {
+	users, err := r.users(ctx)
+	if err != nil {
+		return err
+	}
+	if len(users) > 0 {
+		return fmt.Errorf("the storage %s is in use by %s, and its definition stays: move their disks to another storage, and take its ISO images out of their drives, then run again",
+			r.Wanted.Name, strings.Join(users, ", "))
+	}
+	if err := client.Delete(ctx, r.path(), nil); err != nil {
+		return fmt.Errorf("the definition of the storage %[1]s cannot be removed (%[2]w): remove it with `pvesm remove %[1]s`, which keeps its data, then run again", r.Wanted.Name, withoutURL(err))
 	}
 	return nil
 }
