@@ -102,7 +102,7 @@ func (s *session) CheckHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.byHand = report.ByHand()
+	s.byHand = report.ByHand().At(s.place)
 	s.emit(HostChecked{Checks: report.At(s.place), Took: s.clock.Now().Sub(started)})
 	if refusal := hostRefusal(report); refusal != "" {
 		return refused(errors.New(refusal))
