@@ -315,6 +315,12 @@ func rows() []row {
 			" CHANGE   pihole  disk 8 → 16 GiB\n", "",
 		},
 		{
+			"the root of a container", "of one that was deleted by hand", []event{
+				{op: apitype.OpCreate, kind: token.Container, name: "site-pihole-ct", parent: piholeURN, new: pihole(nil)}, root(0, 8),
+			},
+			" CREATE   pihole  CT 211 on vmhost\n", "",
+		},
+		{
 			"the root of a container", "cannot shrink", []event{root(8, 4)},
 			" CANNOT   site-pihole  disk 8 → 4 GiB cannot shrink: Proxmox VE only grows disks\n", "refused: set diskGiB back to 8 for site-pihole",
 		},
