@@ -5,15 +5,11 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
-
-// programs has the program of a plain pulumi be built once.
-var programs sync.Once
 
 // emOn returns a command of em-infra on the stack of a layer.
 func (f *life) emOn(layer site.Layer, args ...string) *exec.Cmd {
