@@ -42,7 +42,7 @@ var objects = []row{
 		pattern: saying(`StorageClass\.storage\.k8s\.io "(?P<class>[^"]+)" is invalid: [^\n]*(?:updates to (?P<field>\w+) are forbidden|(?P<other>\w+): Invalid value: [^\n]*field is immutable)`),
 		meaning: "Kubernetes changes no StorageClass but for whether it is the default; {class} has to be made anew",
 		do:      "kubectl delete storageclass {class}, then " + upAgain + "; volumes and claims that have it stay as they are",
-		safe:    notTouched,
+		safe:    goesOn,
 	},
 	{
 		name: "immutable-field", speaker: cluster, source: "k8s.io/apimachinery pkg/api/validation/objectmeta.go",
