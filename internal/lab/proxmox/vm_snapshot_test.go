@@ -195,7 +195,11 @@ func TestSnapshotsThatHoldDisks(t *testing.T) {
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=104 start=1 scsi0=file=nas:1,format=qcow2"))
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/104/snapshot", values("snapname=a1"))
-	l.must(http.MethodPut, "/nodes/vmhost/qemu/104/config", values("scsi1=tank:1"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/104/config", values("scsi1=tank:1"))
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/104/migrate", values("target=vmhost2 online=1 with-local-disks=1"))
-	require.Contains(t, l.config("104")["scsi1"], "tank:vm-104-disk", "a disk that was added after the snapshot is not in it")
+
+	var moved struct{ SCSI1 string }
+
+	l.ok(http.MethodGet, "/nodes/vmhost2/qemu/104/config", nil, &moved)
+	require.Contains(t, moved.SCSI1, "tank:vm-104-disk", "a disk that was added after the snapshot is not in it")
 }
