@@ -51,7 +51,7 @@ func TestLabFaults(t *testing.T) {
 		command("fault", "set", "apply-hangs", "--vm", "104"))
 
 	require.Equal(t, outcome{out: "vmhost is set up\n"}, command("set-up", "vmhost", "--iommu", "off"))
-	require.Equal(t, outcome{code: exitRefused, err: "refused: lab host: there is no \"vmhots\", only vmhost\n"}, command("set-up", "vmhots", "--iommu", "off"))
+	require.Equal(t, outcome{code: exitRefused, err: "lab host: there is no \"vmhots\": choose one of vmhost\n"}, command("set-up", "vmhots", "--iommu", "off"))
 
 	listed := command("fault", "list")
 	require.Equal(t, exitOK, listed.code)

@@ -224,7 +224,7 @@ func TestFaultsAreKnown(t *testing.T) {
 	t.Parallel()
 	failures, err := os.ReadFile("../../docs/failures.md")
 	require.NoError(t, err)
-	numbered, source := regexp.MustCompile(`^F\d+$`), regexp.MustCompile(`\.(pm|go)$|^(talos|truenas) `)
+	numbered, source := regexp.MustCompile(`^F\d+$`), regexp.MustCompile(`\.(pm|go)$|^(talos|truenas|RFC) `)
 	seen := map[string]bool{}
 	for _, kind := range lab.FaultKinds() {
 		require.Regexp(t, `^[a-z]+(-[a-z]+)+$|^[a-z]+$`, kind.Name)

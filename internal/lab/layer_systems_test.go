@@ -71,9 +71,11 @@ func TestFilesOfSystemsAreStoodInFor(t *testing.T) {
 	t.Parallel()
 	inv, err := systems.Load(filepath.Join("..", "inventory", "systems", "testdata", "valid-appliances"))
 	require.NoError(t, err)
-	standIn, is := lab.StandIns(lab.SiteOfSystems(inv))("https://images.example/OPNsense-25.1-dvd-amd64.iso.bz2")
+	site, err := lab.SiteOf(lab.Stacks{Systems: []*systems.Inventory{inv}})
+	require.NoError(t, err)
+	standIn, is := lab.StandIns(site)("https://images.example/OPNsense-25.1-dvd-amd64.iso.bz2")
 	require.True(t, is)
 	require.Equal(t, proxmox.StandIn{Bytes: 900 << 20, Algorithm: "sha256", Checksum: strings.Repeat("ab", 32)}, standIn)
-	_, is = lab.StandIns(lab.SiteOfSystems(inv))("https://images.example/other.iso")
+	_, is = lab.StandIns(site)("https://images.example/other.iso")
 	require.False(t, is)
 }

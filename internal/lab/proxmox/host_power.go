@@ -107,7 +107,7 @@ func (s *Server) SetUp(name string, change SetupChange) error {
 
 	at := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == name })
 	if at < 0 {
-		return fmt.Errorf("%w: there is no %q, only %s", hardware.ErrInvalid, name, strings.Join(s.env.Nodes.Names(), ", "))
+		return fmt.Errorf("%w: there is no %q: choose one of %s", hardware.ErrInvalid, name, strings.Join(s.env.Nodes.Names(), ", "))
 	}
 
 	for _, address := range slices.Sorted(maps.Keys(change.Drivers)) {

@@ -49,10 +49,10 @@ var remedies = []remedy{
 		"qm destroy", "qm destroy VMID --purge", "qm destroy {vmid} --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge",
 	}, works: destroyAVM},
 	{texts: []string{"qm rollback %d %s", "qm rollback 210 NAME", "pct rollback %d %s", "pct rollback 211 NAME"}, works: goBackToASnapshot},
-	{texts: []string{"qm delsnapshot %d NAME"}, works: removeSnapshots},
+	{texts: []string{"qm delsnapshot %[3]d %[1]s", "qm delsnapshot %d NAME"}, works: removeSnapshots},
 	{texts: []string{"pct resize"}, works: growARoot},
 	{texts: []string{"pct set %d --onboot %s"}, works: startAContainerAtBoot},
-	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free "}, works: removeWhatIsUnused},
+	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free ", "pvesm free %s", "pvesm free local:iso/FILE"}, works: removeWhatIsUnused},
 	{texts: []string{"ha-manager remove vm:{vmid}"}, works: takeAVMFromTheHAManager},
 	{texts: []string{"pveum pool add {pool}", "pveum pool add %[1]s", "pveum pool delete %[1]s"}, works: makeAndDeleteAPool},
 	{texts: []string{

@@ -84,7 +84,7 @@ func TestSetUpsThatAreRefused(t *testing.T) {
 	l := newLab(t, nil)
 	err := l.server.SetUp("vmhots", proxmox.SetupChange{IOMMU: new(false)})
 	require.ErrorIs(t, err, hardware.ErrInvalid)
-	require.EqualError(t, err, `lab host: there is no "vmhots", only vmhost, vmhost2`)
+	require.EqualError(t, err, `lab host: there is no "vmhots": choose one of vmhost, vmhost2`)
 	err = l.server.SetUp("vmhost", proxmox.SetupChange{Drivers: map[string]string{"0000:99:00.0": "nouveau"}})
 	require.ErrorIs(t, err, hardware.ErrInvalid)
 	require.EqualError(t, err, "lab host: vmhost: pci device '0000:99:00.0' not found")

@@ -207,7 +207,11 @@ func sourceChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{volume + ", unless the host has it"}, rank: rankRest}
 	if s.Op == apitype.OpDelete {
 		f.Kind, f.What = Change, []string{fmt.Sprintf("%s is not needed any more, and stays on %s", volume, host)}
-		f.Means = []string{fmt.Sprintf("to remove it, once no machine and no snapshot has it in its drive, as root on %s: `pvesm free %s`", host, volume)}
+		once := ""
+		if strings.Contains(volume, ":iso/") {
+			once = "once no machine and no snapshot has it in its drive, "
+		}
+		f.Means = []string{fmt.Sprintf("to remove it, %sas root on %s: `pvesm free %s`", once, host, volume)}
 	}
 	if propertymap.Text(s.Present(), "delete") != "" {
 		f.Kind, f.What, f.Means = kinds[s.Op], []string{"template of an image"}, nil
