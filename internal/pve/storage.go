@@ -2,7 +2,6 @@ package pve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -56,8 +55,18 @@ func (r StorageRun) hasSecret() bool { return r.Password != "" }
 
 func (r StorageRun) separator() string { return ", " }
 
-// checkForeseen implements [definitionRun]: what Proxmox VE refuses of a storage it refuses in the call itself, with nothing changed.
-func (r StorageRun) checkForeseen(context.Context, *proxmox.Client, definition) error { return nil }
+// checkForeseen implements [definitionRun]: a storage is defined and changed with one privilege (pve-storage, PVE/API2/Storage/Config.pm).
+func (r StorageRun) checkForeseen(ctx context.Context, client *proxmox.Client, _ definition) error {
+	mine, err := Reader{client}.Privileges(ctx, "/storage")
+	if err == nil && !slices.Contains(mine, "Datastore.Allocate") {
+		err = r.notAllowed()
+	}
+	return err
+}
+
+func (r StorageRun) notAllowed() error {
+	return fmt.Errorf("the token may not define the storage %s: give it the privilege Datastore.Allocate on /storage, then run again", r.Wanted.Name)
+}
 
 func (r StorageRun) path() string { return "/storage/" + url.PathEscape(r.Wanted.Name) }
 
@@ -108,7 +117,7 @@ func (r StorageRun) create(ctx context.Context, client *proxmox.Client) error {
 	case err == nil:
 		return nil
 	case proxmox.IsNotAuthorized(err):
-		return fmt.Errorf("the token may not make the storage %s: give it the privilege Datastore.Allocate on /storage", r.Wanted.Name)
+		return r.notAllowed()
 	case strings.Contains(err.Error(), "already defined"):
 		return fmt.Errorf("the storage %[1]s is there, and the token may not see it: give it the privilege Datastore.Audit on /storage/%[1]s", r.Wanted.Name)
 	default:
@@ -136,13 +145,15 @@ func (r StorageRun) remedy() string {
 }
 
 func (r StorageRun) change(ctx context.Context, client *proxmox.Client) error {
-	if err := client.Put(ctx, r.path(), r.params(r.Wanted.Changeable()), nil); err != nil {
-		if proxmox.IsNotAuthorized(err) {
-			err = errors.New("the token lacks the privilege Datastore.Allocate on /storage")
-		}
+	err := client.Put(ctx, r.path(), r.params(r.Wanted.Changeable()), nil)
+	switch {
+	case err == nil:
+		return nil
+	case proxmox.IsNotAuthorized(err):
+		return r.notAllowed()
+	default:
 		return fmt.Errorf("the storage %s cannot be changed, and is as it was (%w): mend that, then run up again", r.Wanted.Name, withoutURL(err))
 	}
-	return nil
 }
 
 func (r StorageRun) remove(ctx context.Context, client *proxmox.Client) error {

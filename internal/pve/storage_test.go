@@ -3,6 +3,7 @@ package pve_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -132,4 +133,21 @@ func TestAStorageThatCannotBeActivated(t *testing.T) {
 	outcome, err := run.Apply(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, pve.OutcomeMade, outcome)
+}
+
+// TestATokenThatMayDefineNoStorage is told before anything is changed, and where only the call finds it out.
+func TestATokenThatMayDefineNoStorage(t *testing.T) {
+	t.Parallel()
+	const refusal = "the token may not define the storage nas: give it the privilege Datastore.Allocate on /storage, then run again"
+	weak := newHostFor(t, "Datastore.Audit")
+	_, err := weak.storageRun(nfs()).Foresee(t.Context())
+	require.EqualError(t, err, refusal)
+	_, err = weak.storageRun(nfs()).Apply(t.Context())
+	require.EqualError(t, err, refusal)
+
+	present := hostspec.Storage{Name: "tank", Type: "zfspool", ZFSPool: "rpool/tank", Content: []string{"images", "rootdir"}}
+	_, err = weak.storageRun(present).Foresee(t.Context())
+	require.EqualError(t, err, strings.Replace(refusal, "nas", "tank", 1))
+	_, err = weak.storageRun(present).Apply(t.Context())
+	require.EqualError(t, err, strings.Replace(refusal, "nas", "tank", 1))
 }
