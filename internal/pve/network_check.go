@@ -22,6 +22,9 @@ func (r NetworkRun) check(ctx context.Context, client *proxmox.Client, present [
 		return fmt.Errorf("the network of %s is not changed, since a mistake there cuts the operator off: %s: change it at the host's console, or allow it with `em-infra up --allow-interface %[1]s/INTERFACE` once you have another way in",
 			r.Wanted.Node, strings.Join(cut, "; "))
 	}
+	if err := r.checkDevices(present); err != nil {
+		return err
+	}
 	for _, name := range plan.Delete {
 		users, err := r.usersOf(ctx, present, plan, name)
 		if err != nil {
@@ -29,6 +32,21 @@ func (r NetworkRun) check(ctx context.Context, client *proxmox.Client, present [
 		}
 		if len(users) > 0 {
 			return fmt.Errorf("%s on %s is in use by %s, and stays: move them to another interface first, then run again", name, r.Wanted.Node, strings.Join(users, ", "))
+		}
+	}
+	return nil
+}
+
+// checkDevices refuses a VLAN on an interface that the host would not have (pve-common, PVE/INotify.pm: unable to find parent).
+func (r NetworkRun) checkDevices(present []NetworkInterface) error {
+	for _, vlan := range r.Wanted.Interfaces {
+		if !vlan.IsVLAN() {
+			continue
+		}
+		_, isThere := interfaceNamed(present, vlan.Device)
+		if _, isWanted := r.Wanted.Named(vlan.Device); !isThere && !isWanted {
+			return fmt.Errorf("the network of %s is not changed, since %s is a VLAN on %s, which the host does not have: correct device of that VLAN, or add %[3]s to bridges, then run again",
+				r.Wanted.Node, vlan.Name, vlan.Device)
 		}
 	}
 	return nil

@@ -232,3 +232,23 @@ func TestAReloadThatFailsHalfWay(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, changed)
 }
+
+// TestAVLANOnWhatTheHostDoesNotHave is refused before anything is staged.
+func TestAVLANOnWhatTheHostDoesNotHave(t *testing.T) {
+	t.Parallel()
+	e := wired(t)
+	network := wanted()
+	network.Interfaces[1].Name, network.Interfaces[1].Device = "vmbr7.30", "vmbr7"
+	run, _ := e.networkRun(network)
+	const refusal = "the network of vmhost is not changed, since vmbr7.30 is a VLAN on vmbr7, which the host does not have: correct device of that VLAN, or add vmbr7 to bridges, then run again"
+	_, err := run.Foresee(t.Context())
+	require.EqualError(t, err, refusal)
+	_, err = run.Apply(t.Context())
+	require.EqualError(t, err, refusal)
+	require.Equal(t, []string{"eno1", "vmbr0"}, e.interfaces())
+
+	network.Interfaces[1].Name, network.Interfaces[1].Device = "eno1.30", "eno1"
+	run, _ = e.networkRun(network)
+	_, err = run.Foresee(t.Context())
+	require.NoError(t, err)
+}
