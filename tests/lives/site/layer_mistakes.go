@@ -13,6 +13,7 @@ type WrongFile struct {
 // LayerMistakes are edits of the layers that must be refused, with nothing touched.
 var LayerMistakes = map[string]func(s Site) (WrongFile, error){
 	"hosts-unknown-key":       inFile(HostsLayer, `"backupJobs"`, `"backupsJobs"`),
+	"hosts-vlan-of-nothing":   inFile(HostsLayer, `"device": "vmbr1"`, `"device": "vmbr8"`),
 	"hosts-storage-twice":     inFile(HostsLayer, `"name": "nas"`, `"name": "local"`),
 	"hosts-way-to-the-api":    inFile(HostsLayer, `"bridges": [`, `"bridges": [{"name": "vmbr0", "ports": ["eno1"], "address": "192.168.20.10/24", "gateway": "192.168.20.1", "comment": "mine"},`),
 	"hosts-lock-out":          inFile(HostsLayer, `"storages": [`, `"access": {"users": [{"id": "em-infra@pve", "enabled": false}]}, "storages": [`),
