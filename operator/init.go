@@ -21,6 +21,9 @@ import (
 // InitAnswers are what a person says about a new stack.
 type InitAnswers = newstack.Answers
 
+// InitNAS is a NAS with storage for a new cluster.
+type InitNAS = newstack.NAS
+
 // InitOptions are the options of [Init].
 type InitOptions struct {
 	// Project is a folder of the project, or the empty folder that becomes one. Default: the current folder.
@@ -33,6 +36,8 @@ type InitOptions struct {
 	Token string
 	// Insecure accepts any certificate of Proxmox VE. Default: false.
 	Insecure bool
+	// NASKey is the API key of the NAS of the answers, secret. It is written nowhere. Default: that of [stacks.NASKeyVariable].
+	NASKey string
 	// ImageFactory is the URL of the Image Factory. Default: empty, the public one.
 	ImageFactory string
 	// Found is told what the hosts have, a line for each, before a person is asked. Default: nil, nobody.
@@ -58,6 +63,7 @@ type Initialized struct {
 // [RefusedError] has everything that is missing, each with what to do.
 func Init(ctx context.Context, options InitOptions) (*Initialized, error) {
 	options.Token = cmp.Or(options.Token, os.Getenv(stacks.TokenVariable))
+	options.NASKey = cmp.Or(options.NASKey, os.Getenv(stacks.NASKeyVariable))
 	if err := options.check(); err != nil {
 		return nil, refused(err)
 	}
@@ -103,6 +109,9 @@ func (o InitOptions) check() error {
 	}
 	if o.Token == "" {
 		missing = append(missing, fmt.Errorf("no API token of Proxmox VE is given: set %s to USER@REALM!NAME=SECRET, or name a file that contains it with --token-file; `em-infra role` prints how to make one", stacks.TokenVariable))
+	}
+	if o.Answers.NAS.Endpoint != "" && o.NASKey == "" {
+		missing = append(missing, fmt.Errorf("no API key of the NAS is given: set %s to one that you make in Credentials > Users > API Keys of TrueNAS, or name a file that contains it with --nas-key-file", stacks.NASKeyVariable))
 	}
 	return errors.Join(missing...)
 }
@@ -166,7 +175,11 @@ func (o InitOptions) look(ctx context.Context, target initTarget) (newstack.Site
 		return newstack.Site{}, err
 	}
 	makers, err := makersBeside(target.place, o.Endpoint)
-	return newstack.Site{Found: found, Beside: beside, Makers: makers}, err
+	if err != nil {
+		return newstack.Site{}, err
+	}
+	pools, err := o.pools(ctx)
+	return newstack.Site{Found: found, Beside: beside, Makers: makers, Pools: pools}, err
 }
 
 func (o InitOptions) host() pve.Connection {

@@ -58,7 +58,7 @@ func (o InitOptions) preflight(ctx context.Context, content Content, site newsta
 	if err != nil {
 		return nil, err
 	}
-	return preflight.Run(ctx, preflight.Subject{Inventory: inv, Host: o.host(), Factory: factory, Owner: ownership.Owner{Stack: o.Answers.Stack}, Makers: site.Makers})
+	return preflight.Run(ctx, preflight.Subject{Inventory: inv, Host: o.host(), Factory: factory, Owner: ownership.Owner{Stack: o.Answers.Stack}, Makers: site.Makers, Box: o.box(inv)})
 }
 
 // parseNew parses the inventory of files that are not written yet.

@@ -16,6 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/lab/truenas/truenastest"
 	"github.com/em-infra/em-infra/operator"
 )
 
@@ -141,6 +142,38 @@ func TestInitOfALayer(t *testing.T) {
 	require.EqualError(t, err, "host pve is configured by another stack already (--stack hosts): name others with --host")
 }
 
+// TestInitWithANAS: cluster.yaml describes datasets on its only pool, and the preflight of the new stack has asked the box.
+func TestInitWithANAS(t *testing.T) {
+	t.Parallel()
+	box := truenastest.Serve(t)
+	options := emulatedSite(t, nil)
+	options.NASKey = box.Connection.APIKey
+	options.Answers.NAS = operator.InitNAS{Endpoint: box.Connection.Endpoint, Fingerprint: box.Connection.Fingerprint}
+	initialized, err := operator.Init(t.Context(), options)
+	require.NoError(t, err)
+	var asked []string
+	for _, check := range initialized.Checks {
+		require.Equal(t, "ok", string(check.Result), check.Sentence)
+		asked = append(asked, check.Name)
+	}
+	require.Subset(t, asked, []string{"nas", "nas-roles", "nas-pool", "nas-dataset"})
+	storage := initialized.Content.(*inventory.Inventory).Cluster.Storage
+	require.Equal(t, "tank", storage.Pool)
+	require.Equal(t, box.Connection.Endpoint, storage.Endpoint)
+	require.True(t, storage.Protect)
+	for _, path := range initialized.Files {
+		text, err := os.ReadFile(filepath.Join(initialized.Root, path))
+		require.NoError(t, err)
+		require.NotContains(t, string(text), options.NASKey, path)
+	}
+
+	few := emulatedSite(t, nil)
+	few.NASKey, few.Answers.NAS = options.NASKey, options.Answers.NAS
+	few.Answers.NAS.Pool = "fast"
+	_, err = operator.Init(t.Context(), few)
+	require.ErrorContains(t, err, "TrueNAS has no pool fast, it has tank: correct storage.pool, or create it in Storage > Create Pool of TrueNAS")
+}
+
 // TestInitIsRefused: everything that is missing at once, each with what to do, and nothing is written.
 func TestInitIsRefused(t *testing.T) {
 	for _, test := range []struct {
@@ -176,6 +209,12 @@ func TestInitIsRefused(t *testing.T) {
 		{"a token with few rights", func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "PVEAuditor", nil }, nil,
 			"token em-infra@pve!operator lacks Sys.AccessNetwork on /nodes/pve: as root on the host: `pveum acl modify /nodes/pve --users em-infra@pve --roles EmInfraOperator`"},
 		{"a name with a capital", nil, func(o *operator.InitOptions) { o.Answers.Cluster = "Home" }, `--cluster: "Home" is not valid, because the cluster and its nodes are named after it (a-z, 0-9 and -, a letter or digit first and last, at most 52 characters): choose another name, such as home`},
+		{"no key of the NAS", nil, func(o *operator.InitOptions) { o.Answers.NAS.Endpoint = "https://nas.example" },
+			"no API key of the NAS is given: set EM_INFRA_TRUENAS_API_KEY to one that you make in Credentials > Users > API Keys of TrueNAS, or name a file that contains it with --nas-key-file"},
+		{"a NAS that is off", nil, func(o *operator.InitOptions) { o.Answers.NAS.Endpoint, o.NASKey = "https://127.0.0.1:1", "1-" + rand.Text() },
+			"--nas: TrueNAS does not answer at https://127.0.0.1:1 ("},
+		{"a NAS in clear", nil, func(o *operator.InitOptions) { o.Answers.NAS.Endpoint, o.NASKey = "http://nas.example", "1-" + rand.Text() },
+			"--nas: the endpoint of TrueNAS is http://nas.example: write https, since the box revokes an API key that it receives in clear"},
 		{"another bridge", nil, func(o *operator.InitOptions) {
 			o.Answers.Bridge, o.Answers.Network = "vmbr7", netip.MustParsePrefix("10.0.0.0/24")
 		},
@@ -183,6 +222,7 @@ func TestInitIsRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("EM_INFRA_PROXMOX_TOKEN", "")
+			t.Setenv("EM_INFRA_TRUENAS_API_KEY", "")
 			options := emulatedSite(t, test.alter)
 			if test.change != nil {
 				test.change(&options)

@@ -62,6 +62,9 @@ type StorageAccess struct {
 	APIKey string
 }
 
+// NASKeyVariable is the environment variable with the API key of the NAS.
+var NASKeyVariable = truenasAPIKey.variable()
+
 // ReadStorageAccess returns the access to the box of an inventory with `storage:`, as a run of its stack has it. configured reads the
 // stack's configuration in clear, by names without their namespace. The error is a [*inventory.Problems]: a key or a CA is missing.
 func ReadStorageAccess(ctx context.Context, inv *inventory.Inventory, stack string, configured func(name string) string, read SecretsReader) (StorageAccess, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -23,6 +24,7 @@ type initFlags struct {
 	first         string
 	workers       int
 	tokenFile     string
+	nasKeyFile    string
 	kind          string
 	withoutPerson bool
 }
@@ -42,6 +44,9 @@ what a stack of hosts beside it has yet to make.
 
 On a terminal, what no flag says is asked, each question with what is proposed; elsewhere it is taken as proposed. Nothing changes on the hosts, and
 no file is overwritten. Only files that validate and preflight find nothing wrong with are written.
+
+With --nas, cluster.yaml also describes datasets on a TrueNAS box, which is asked with the API key of its user em-infra. The key is read from
+` + nasKeyVariable + `, from the file of --nas-key-file, or from the terminal, and is written nowhere.
 
 The token is read from ` + proxmoxTokenVariable + `, from the file of --token-file, or from the terminal, where it is not shown. It is written nowhere.
 
@@ -76,9 +81,13 @@ func (f *initFlags) bind(command *cobra.Command) {
 	flags.IntVar(&answers.GPUWorkers, "gpu-workers", 0, "the number of workers with a GPU each")
 	flags.StringVar(&answers.ISOStorage, "iso-storage", "", "the storage for the ISO of Talos (default: one for content type iso)")
 	flags.StringVar(&answers.DiskStorage, "disk-storage", "", "the storage for the disks (default: one for content type images)")
+	flags.StringVar(&answers.NAS.Endpoint, "nas", "", "the URL of a TrueNAS box with storage for the cluster, e.g. https://nas.example (default: none)")
+	flags.StringVar(&answers.NAS.Fingerprint, "nas-fingerprint", "", "the SHA-256 of the certificate of the NAS (default: it is verified)")
+	flags.StringVar(&answers.NAS.Pool, "nas-pool", "", "the pool of the datasets (default: the only one of the NAS)")
+	flags.StringVar(&f.nasKeyFile, "nas-key-file", "", "the `file` with the API key of the NAS (default: "+nasKeyVariable+")")
 	flags.BoolVar(&f.withoutPerson, "yes", false, "take what is proposed, and ask nothing")
 	completeFlag(command, "control-planes", oneOf("1", "3", "5"))
-	for _, name := range []string{"stack", "endpoint", "cluster", "host", "bridge", "vlan", "network", "gateway", "first-address", "workers", "gpu-workers", "iso-storage", "disk-storage", "image-factory"} {
+	for _, name := range []string{"stack", "endpoint", "cluster", "host", "bridge", "vlan", "network", "gateway", "first-address", "workers", "gpu-workers", "iso-storage", "disk-storage", "image-factory", "nas", "nas-fingerprint", "nas-pool"} {
 		completeFlag(command, name, oneOf()) // only the hosts know
 	}
 }
@@ -116,14 +125,34 @@ func (f *initFlags) read(command *cobra.Command) error {
 	if command.Flags().Changed("workers") {
 		options.Answers.Workers = &f.workers
 	}
-	if f.tokenFile != "" {
-		text, err := os.ReadFile(f.tokenFile)
-		if err != nil {
-			return fmt.Errorf("%w: name the file with the token as --token-file", err)
-		}
-		options.Token = strings.TrimSpace(string(text))
+	if err := f.readSecrets(); err != nil {
+		return err
 	}
 	return f.readAddresses()
+}
+
+// readSecrets reads the files with the token and with the key of the NAS.
+func (f *initFlags) readSecrets() error {
+	for _, one := range []struct {
+		path, what, flag string
+		into             *string
+	}{
+		{f.tokenFile, "token", "--token-file", &f.options.Token},
+		{f.nasKeyFile, "API key of the NAS", "--nas-key-file", &f.options.NASKey},
+	} {
+		if one.path == "" {
+			continue
+		}
+		text, err := os.ReadFile(one.path)
+		if err != nil {
+			return fmt.Errorf("%w: name the file with the %s as %s", err, one.what, one.flag)
+		}
+		*one.into = strings.TrimSpace(string(text))
+	}
+	if nas := f.options.Answers.NAS; nas.Endpoint == "" && nas.Fingerprint+nas.Pool+f.nasKeyFile != "" {
+		return errors.New("--nas-fingerprint, --nas-pool and --nas-key-file say more about a NAS: add --nas with its URL, or leave them out")
+	}
+	return nil
 }
 
 // notFor are the flags that have no meaning for a kind of stacks.
@@ -131,8 +160,9 @@ var notFor = map[operator.Kind][]string{
 	operator.KindPlatform: nil,
 	operator.KindHosts: {
 		"cluster", "bridge", "vlan", "network", "gateway", "first-address", "control-planes", "workers", "gpu-workers", "iso-storage", "disk-storage", "image-factory",
+		"nas", "nas-fingerprint", "nas-pool", "nas-key-file",
 	},
-	operator.KindSystems: {"cluster", "control-planes", "workers", "gpu-workers", "iso-storage", "image-factory"},
+	operator.KindSystems: {"cluster", "control-planes", "workers", "gpu-workers", "iso-storage", "image-factory", "nas", "nas-fingerprint", "nas-pool", "nas-key-file"},
 }
 
 // readKind reads the kind of the stack.

@@ -49,6 +49,13 @@ func (f *initFlags) askPerson(ctx context.Context, s streams) error {
 		}
 		f.options.Token = token
 	}
+	if f.options.Answers.NAS.Endpoint != "" && f.options.NASKey == "" && os.Getenv(nasKeyVariable) == "" {
+		key, err := d.secret("API key of the NAS (not shown)")
+		if err != nil {
+			return err
+		}
+		f.options.NASKey = key
+	}
 	f.options.Ask = func(question, proposed string, wrong error) (string, error) {
 		return d.ask(ctx, question, proposed, wrong)
 	}

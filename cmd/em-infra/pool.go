@@ -17,6 +17,7 @@ import (
 const (
 	proxmoxEndpointVariable = "EM_INFRA_PROXMOX_ENDPOINT"
 	proxmoxTokenVariable    = "EM_INFRA_PROXMOX_TOKEN"
+	nasKeyVariable          = "EM_INFRA_TRUENAS_API_KEY"
 	proxmoxInsecureVariable = "EM_INFRA_PROXMOX_INSECURE"
 )
 

@@ -6,6 +6,9 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
+// NASUser is the default of Storage.Username.
+const NASUser = "em-infra"
+
 // Storage is what the cluster has on a TrueNAS box: datasets, NFS shares, and where the iSCSI service listens. It is there before the
 // machines are. em-infra logs in with the API key truenas.apiKey of secrets.sops.yaml, or of the environment.
 type Storage struct {

@@ -17,6 +17,8 @@ type Site struct {
 	Beside []inventory.Beside
 	// Makers are the stacks of hosts among them.
 	Makers preflight.Makers
+	// Pools are the names of the pools of the NAS. Default: nil, no NAS was named.
+	Pools []string
 }
 
 // Answers are what a person says about a new stack. What is left out is proposed.
@@ -51,6 +53,8 @@ type Answers struct {
 	ISOStorage string
 	// DiskStorage holds the disks. Default: one with content type images on all hosts.
 	DiskStorage string
+	// NAS has storage for the cluster. Default: none.
+	NAS NAS
 }
 
 // kind returns the kind with its default.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Describe returns what the hosts that are online have, a line for each, as a person chooses from it.
+// Describe returns what the hosts that are online have, a line for each, and the pools of the NAS, as a person chooses from it.
 func (s Site) Describe(talos string) []string {
 	var lines []string
 	for _, name := range s.Found.OnlineHosts() {
@@ -29,6 +29,9 @@ func (s Site) Describe(talos string) []string {
 			parts = append(parts, fmt.Sprintf("GPU %s (%s) in IOMMU group %d", gpu.Device.DeviceName, gpu.Device.Address, gpu.Device.IOMMUGroup))
 		}
 		lines = append(lines, strings.Join(parts, "; "))
+	}
+	if len(s.Pools) > 0 {
+		lines = append(lines, "NAS: pools "+strings.Join(s.Pools, ", "))
 	}
 	return lines
 }

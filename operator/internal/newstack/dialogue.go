@@ -1,6 +1,7 @@
 package newstack
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -131,6 +132,18 @@ var questions = []question{
 		open:     func(a Answers, _ Plan, _ Site) bool { return a.DiskStorage == "" },
 		proposed: func(p Plan) string { return p.DiskStorage },
 		set:      func(a *Answers, text string) error { a.DiskStorage = text; return nil },
+	},
+	{
+		text:     "pool of the NAS",
+		open:     func(a Answers, _ Plan, s Site) bool { return a.NAS.Pool == "" && len(s.Pools) > 1 },
+		proposed: func(Plan) string { return "" },
+		set: func(a *Answers, text string) error {
+			if text == "" {
+				return errors.New("one of several pools has to be chosen: write the name of one")
+			}
+			a.NAS.Pool = text
+			return nil
+		},
 	},
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +72,20 @@ var written = []struct {
 			})
 		}, newstack.Answers{Stack: "home"},
 	},
+	{"nas", func(*testing.T) newstack.Site { return withPools("tank") }, onNAS("")},
+}
+
+// onNAS are answers that name a NAS, and withPools is a site whose NAS has pools.
+func onNAS(pool string) newstack.Answers {
+	answers := home()
+	answers.NAS = newstack.NAS{Endpoint: "https://nas.example", Fingerprint: strings.Repeat("5E:", 31) + "03", Pool: pool}
+	return answers
+}
+
+func withPools(names ...string) newstack.Site {
+	site := alone()
+	site.Pools = names
+	return site
 }
 
 func TestFilesAreGolden(t *testing.T) {
@@ -186,6 +201,12 @@ func TestWhatASiteCannotGive(t *testing.T) {
 			"VM 500 (home-worker-1 on pve) is called home-worker-1 already: choose another name with --cluster, or rename it",
 		},
 		{
+			"no pool", withPools(), onNAS(""), "the NAS at https://nas.example has no pool: create one in Storage > Create Pool of TrueNAS",
+		},
+		{
+			"several pools", withPools("fast", "tank"), onNAS(""), "the NAS at https://nas.example has the pools fast, tank: choose one with --nas-pool",
+		},
+		{
 			"no host", newstack.Site{Found: preflight.Snapshot{Nodes: preflight.Reading[[]pve.Node]{Value: []pve.Node{{Name: "pve", Status: "offline"}}}}}, home(),
 			"no host of this Proxmox VE is online: start one",
 		},
@@ -290,6 +311,32 @@ func TestTheDialogue(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// TestThePoolOfTheNASIsAsked only if there are several.
+func TestThePoolOfTheNASIsAsked(t *testing.T) {
+	t.Parallel()
+	for pool, pools := range map[string][]string{"tank": {"fast", "tank"}, "": {"tank"}} {
+		given, wrong := []string{"", pool}, []error{}
+		answers, err := withPools(pools...).Interview(onNAS(""), func(question, _ string, reason error) (string, error) {
+			if question != "pool of the NAS" {
+				return "", nil
+			}
+			wrong = append(wrong, reason)
+			next := given[0]
+			given = given[1:]
+			return next, nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, pool, answers.NAS.Pool)
+		if pool == "" {
+			require.Empty(t, wrong)
+			continue
+		}
+		require.Len(t, wrong, 2)
+		require.EqualError(t, wrong[1], "one of several pools has to be chosen: write the name of one")
+	}
+	require.Contains(t, withPools("fast", "tank").Describe("v1.12.4"), "NAS: pools fast, tank")
 }
 
 func TestTheDialogueEndsWithItsPerson(t *testing.T) {

@@ -75,6 +75,7 @@ func (s Site) Propose(answers Answers) (Plan, error) {
 	p.chooseCounts()
 	p.placeNodes()
 	p.chooseStorages()
+	p.choosePool()
 	p.chooseSizes()
 	p.chooseVMIDs()
 	p.chooseAddresses()

@@ -82,6 +82,17 @@ func Reach(ctx context.Context, box Box) error {
 	return box.Connection.Do(bounded, func(context.Context, *truenas.Client) error { return nil })
 }
 
+// Pools returns the pools of a box.
+func Pools(ctx context.Context, box Box) (pools []truenas.Pool, err error) {
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(box.Patience, boxPatience))
+	defer cancel()
+	err = box.Connection.Do(bounded, func(ctx context.Context, client *truenas.Client) (err error) {
+		pools, err = client.Pools(ctx)
+		return err
+	})
+	return pools, err
+}
+
 // lookAtBox reads the facts on one connection: the box counts logins.
 func lookAtBox(ctx context.Context, box Box, inv *inventory.Inventory) NAS {
 	found := NAS{
