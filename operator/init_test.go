@@ -211,9 +211,13 @@ func TestInitIsRefused(t *testing.T) {
 		{"a name with a capital", nil, func(o *operator.InitOptions) { o.Answers.Cluster = "Home" }, `--cluster: "Home" is not valid, because the cluster and its nodes are named after it (a-z, 0-9 and -, a letter or digit first and last, at most 52 characters): choose another name, such as home`},
 		{"no key of the NAS", nil, func(o *operator.InitOptions) { o.Answers.NAS.Endpoint = "https://nas.example" },
 			"no API key of the NAS is given: set EM_INFRA_TRUENAS_API_KEY to one that you make in Credentials > Users > API Keys of TrueNAS, or name a file that contains it with --nas-key-file"},
-		{"a NAS that is off", nil, func(o *operator.InitOptions) { o.Answers.NAS.Endpoint, o.NASKey = "https://127.0.0.1:1", "1-" + rand.Text() },
+		{"a NAS that is off", nil, func(o *operator.InitOptions) {
+			o.Answers.NAS.Endpoint, o.NASKey = "https://127.0.0.1:1", "1-"+rand.Text()
+		},
 			"--nas: TrueNAS does not answer at https://127.0.0.1:1 ("},
-		{"a NAS in clear", nil, func(o *operator.InitOptions) { o.Answers.NAS.Endpoint, o.NASKey = "http://nas.example", "1-" + rand.Text() },
+		{"a NAS in clear", nil, func(o *operator.InitOptions) {
+			o.Answers.NAS.Endpoint, o.NASKey = "http://nas.example", "1-"+rand.Text()
+		},
 			"--nas: the endpoint of TrueNAS is http://nas.example: write https, since the box revokes an API key that it receives in clear"},
 		{"another bridge", nil, func(o *operator.InitOptions) {
 			o.Answers.Bridge, o.Answers.Network = "vmbr7", netip.MustParsePrefix("10.0.0.0/24")

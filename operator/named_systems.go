@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/inventory/otherstacks"
 	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/pve"
@@ -37,6 +39,17 @@ func (s *session) namedServers() ([]preflight.Server, error) {
 		servers = append(servers, server)
 	}
 	return servers, nil
+}
+
+// plainServers returns the nameservers of the cluster that cluster.yaml gives as addresses.
+func (s *session) plainServers() []netip.Addr {
+	var addresses []netip.Addr
+	for _, server := range s.inventory.Cluster.Network.Nameservers {
+		if !server.IsSystem() {
+			addresses = append(addresses, server.Address)
+		}
+	}
+	return addresses
 }
 
 // whereIs returns where the guests of another stack are. Stacks whose configurations name no endpoint are taken to be in the same Proxmox VE.
@@ -73,22 +86,19 @@ type dependent struct {
 	systems   []string
 }
 
-// dependentsOf returns the clusters of the project that name systems of a stack, by the names of their stacks. A stack whose inventory is not
-// valid is left out: a command for it reports the error.
-func dependentsOf(w *workspace.Workspace) ([]dependent, error) {
+// dependentsOf returns the clusters of the project that name systems of a stack, by the names of their stacks. Unknown are the stacks of which
+// that cannot be said, since their files are not valid.
+func dependentsOf(w *workspace.Workspace) (found []dependent, unknown []string, err error) {
 	stacks, err := workspace.Stacks(w.Root)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var found []dependent
 	for _, stack := range stacks {
-		other, err := workspace.Real(w.Root, stack, "")
+		inv, err := clusterOf(w.Root, stack)
 		if err != nil {
-			continue
+			unknown = append(unknown, stack)
 		}
-		content, err := LoadContent(workspace.Nearby(other.Inventory))
-		inv, isPlatform := content.(*inventory.Inventory)
-		if err != nil || !isPlatform {
+		if inv == nil {
 			continue
 		}
 		one := dependent{stack: stack, inventory: inv}
@@ -101,16 +111,30 @@ func dependentsOf(w *workspace.Workspace) ([]dependent, error) {
 			found = append(found, one)
 		}
 	}
-	return found, nil
+	return found, unknown, nil
 }
 
-// checkNamed refuses an inventory of systems that lacks what clusters of the project name of it. The error is an [inventory.Problems].
+// clusterOf returns the inventory of a stack's cluster; nil if the stack is of another kind.
+func clusterOf(root, stack string) (*inventory.Inventory, error) {
+	other, err := workspace.Real(root, stack, "")
+	if err != nil {
+		return nil, err
+	}
+	dir := workspace.Nearby(other.Inventory)
+	if kind, err := manifest.KindOf(dir); err != nil || kind != KindPlatform {
+		return nil, err
+	}
+	return inventory.Load(dir)
+}
+
+// checkNamed refuses an inventory of systems that lacks what clusters of the project name of it. The error is an [inventory.Problems]. A cluster
+// whose files are not valid is left out: a command for it reports that.
 func (o *Operator) checkNamed(content Content) error {
 	layer, areSystems := content.(systemsLayer)
 	if !areSystems {
 		return nil
 	}
-	dependents, err := dependentsOf(o.workspace)
+	dependents, _, err := dependentsOf(o.workspace)
 	if err != nil {
 		return err
 	}
@@ -118,11 +142,7 @@ func (o *Operator) checkNamed(content Content) error {
 	for _, one := range dependents {
 		err := one.inventory.Resolve(func(stack string) (inventory.Systems, error) {
 			if stack != o.workspace.Stack {
-				other, err := otherstacks.Systems(o.workspace.Root, stack)
-				if err != nil {
-					return nil, err
-				}
-				return otherstacks.Named(other), nil
+				return nil, nil
 			}
 			return otherstacks.Named(layer.Inventory), nil
 		})
@@ -130,26 +150,25 @@ func (o *Operator) checkNamed(content Content) error {
 		if err != nil && !errors.As(err, &problems) {
 			return err
 		}
-		if problems == nil {
-			continue
-		}
-		for _, problem := range *problems {
-			if strings.HasPrefix(problem.Got, o.workspace.Stack+"/") { // others are reported for the cluster's stack
-				found = append(found, problem)
-			}
+		if problems != nil {
+			found = append(found, *problems...)
 		}
 	}
 	return found.OrNil()
 }
 
-// checkNotNeeded refuses while nodes are on the host that find names by systems of this stack: they could not pull an image any more.
+// checkNotNeeded refuses while nodes are on the host that have systems of this stack as nameservers: they could not pull an image any more.
 func (s *session) checkNotNeeded(ctx context.Context) error {
 	if _, areSystems := s.layer.(systemsLayer); !areSystems {
 		return nil
 	}
-	dependents, err := dependentsOf(s.workspace)
-	if err != nil || len(dependents) == 0 {
+	dependents, unknown, err := dependentsOf(s.workspace)
+	if err != nil || len(dependents)+len(unknown) == 0 {
 		return err
+	}
+	var refusals []error
+	for _, stack := range unknown {
+		refusals = append(refusals, fmt.Errorf("whether stack %[1]s needs these systems is not known, since its files are not valid: correct what `em-infra validate --stack %[1]s` reports, then run it again", stack))
 	}
 	reader, err := pve.NewReader(s.host)
 	if err != nil {
@@ -159,7 +178,6 @@ func (s *session) checkNotNeeded(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var refusals []error
 	for _, one := range dependents {
 		where, err := s.whereIs(one.stack)
 		if err != nil {
@@ -168,7 +186,7 @@ func (s *session) checkNotNeeded(ctx context.Context) error {
 		if running := one.nodesAmong(guests); where == preflight.Here && len(running) > 0 {
 			flags := stackFlagsOf(one.stack, s.workspace.Rehearsed)
 			refusals = append(refusals, fmt.Errorf(
-				"the nodes of %[1]s (%[2]s) find names by %[3]s of this stack: take that cluster down first with `em-infra destroy %[4]s`, or write another server into network.nameservers of its cluster.yaml and run `em-infra up %[4]s`",
+				"the nodes of %[1]s (%[2]s) use %[3]s of this stack as nameserver: take that cluster down first with `em-infra destroy %[4]s`, or write another server into network.nameservers of its cluster.yaml and run `em-infra up %[4]s`",
 				one.stack, strings.Join(running, ", "), strings.Join(one.systems, ", "), flags))
 		}
 	}

@@ -111,13 +111,13 @@ func rehearsed(t *testing.T, root, labs string) (work *workspace.Workspace) {
 	return work
 }
 
-// TestSystemsThatAreNeeded are not destroyed while nodes are there that find names by them.
+// TestSystemsThatAreNeeded are not destroyed while nodes are there that have them as nameservers.
 func TestSystemsThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	const (
 		node    = `{"vmid":101,"name":"k3s-dev-control-1","type":"qemu","node":"vmhost","status":"running"}`
 		another = `{"vmid":102,"name":"mine","type":"qemu","node":"vmhost","status":"running"},{"vmid":103,"name":"k3s-dev-gpu-1","type":"lxc","node":"vmhost","status":"running"}`
-		refusal = "the nodes of k3s-dev (k3s-dev-control-1) find names by pihole, tools of this stack: take that cluster down first with `em-infra destroy --stack k3s-dev`, " +
+		refusal = "the nodes of k3s-dev (k3s-dev-control-1) use pihole, tools of this stack as nameserver: take that cluster down first with `em-infra destroy --stack k3s-dev`, " +
 			"or write another server into network.nameservers of its cluster.yaml and run `em-infra up --stack k3s-dev`"
 	)
 	for name, test := range map[string]struct{ servers, endpoint, guests, want string }{
@@ -125,6 +125,10 @@ func TestSystemsThatAreNeeded(t *testing.T) {
 		"others are there":     {"site-systems/pihole", "https://vmhost:8006", another, ""},
 		"it names an address":  {"192.168.20.5", "https://vmhost:8006", node, ""},
 		"it is in another PVE": {"site-systems/pihole", "https://far:8006", node, ""},
+		"it is not valid": {
+			"nowhere at all", "https://vmhost:8006", node,
+			"whether stack k3s-dev needs these systems is not known, since its files are not valid: correct what `em-infra validate --stack k3s-dev` reports, then run it again",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +154,7 @@ func TestSystemsThatAreNeeded(t *testing.T) {
 // TestSystemsThatAreNamedStay in the inventory: without them, that of a cluster is not valid any more.
 func TestSystemsThatAreNamedStay(t *testing.T) {
 	t.Parallel()
-	root := siteWithDNS(t, "192.168.20.1, site-systems/pihole", "https://vmhost:8006")
+	root := siteWithDNS(t, "192.168.20.7, site-systems/pihole", "https://vmhost:8006")
 	o, err := operator.Open(operator.Options{Project: root, Stack: "site-systems"})
 	require.NoError(t, err)
 	_, err = o.Validate()
@@ -162,4 +166,10 @@ func TestSystemsThatAreNamedStay(t *testing.T) {
 	_, err = o.Validate()
 	require.EqualError(t, err, filepath.Join(root, "stacks", "k3s-dev", "cluster.yaml")+":21: network.nameservers[1]: names a system that stack site-systems does not have "+
 		"(got site-systems/pihole): did you mean site-systems/pihole-2?\n1 problem in 1 file; nothing was touched")
+
+	other := strings.ReplaceAll(string(text), "192.168.20.5/24", "192.168.20.7/24")
+	require.NotEqual(t, string(text), other)
+	require.NoError(t, os.WriteFile(file, []byte(other), 0o600))
+	_, err = o.Validate()
+	require.ErrorContains(t, err, "network.nameservers[1]: is given twice (got 192.168.20.7): remove one of them", "also what only their addresses together make wrong")
 }

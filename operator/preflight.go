@@ -61,7 +61,7 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 	}
 	return preflight.Run(ctx, preflight.Subject{
 		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory,
-		Owner: s.owner, Known: s.known, Makers: makers, Servers: servers, Box: box, KnownDatasets: s.datasets,
+		Owner: s.owner, Known: s.known, Makers: makers, Servers: servers, ServerAddresses: s.plainServers(), SparesServers: s.sparesNAS, Box: box, KnownDatasets: s.datasets,
 	})
 }
 

@@ -47,7 +47,7 @@ func (c *checker) serverAddress(server netip.Addr) (problem fault, wrong bool) {
 		return fault{What: "is no server's address", Got: server.String(), Do: "choose another"}, true
 	case server.Is4() && !c.carriesIPv4() || server.Is6() && !c.carriesIPv6():
 		return fault{
-			What: "is of an IP family that the nodes have not", Rule: "network.cidr is " + c.cidr.String(),
+			What: "is of an IP family that the nodes do not have", Rule: "network.cidr is " + c.cidr.String(),
 			Got: server.String(), Do: "choose one of the other family",
 		}, true
 	default:
@@ -75,7 +75,8 @@ type Systems interface {
 	Names() []string
 }
 
-// SystemsOf returns the systems of another stack of the project. A [*strictyaml.Fault] as the error is why none of them can be named.
+// SystemsOf returns the systems of another stack of the project; nil for a stack that is not to be looked at. A [*strictyaml.Fault] as the error
+// is why none of them can be named.
 type SystemsOf func(stack string) (Systems, error)
 
 // Resolve finds the addresses of the systems of other stacks that the inventory names. The error is a [*Problems] with everything that
@@ -89,7 +90,7 @@ func (i *Inventory) Resolve(systemsOf SystemsOf) error {
 		if err != nil {
 			return err
 		}
-		if address := servers[at].Address; problem == nil && seen[address] {
+		if address := servers[at].Address; problem == nil && address.IsValid() && seen[address] {
 			problem = new(twice(address.String()))
 		}
 		if problem != nil {
@@ -106,7 +107,7 @@ func (i *Inventory) resolve(server *Nameserver, systemsOf SystemsOf) (problem *f
 		return nil, nil
 	}
 	systems, err := systemsOf(server.Stack)
-	if problem, err = asFault(err); problem != nil || err != nil {
+	if problem, err = asFault(err); problem != nil || err != nil || systems == nil {
 		return problem, err
 	}
 	server.Address, problem = i.Cluster.Network.addressOf(*server, systems)
@@ -129,7 +130,7 @@ func (n Network) addressOf(server Nameserver, systems Systems) (netip.Addr, *fau
 	if len(addresses) == 0 {
 		return netip.Addr{}, &fault{
 			What: "names a system without a static address", Rule: "the nodes know a server by an address that stays", Got: server.String(),
-			Do: "give it one in the systems.yaml of stack " + server.Stack + ", or name another server",
+			Do: "write the address of the server here, or give the system a static one in the systems.yaml of stack " + server.Stack,
 		}
 	}
 	subnets := n.Subnets()

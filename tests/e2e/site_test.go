@@ -221,7 +221,7 @@ func (s *siteUnderTest) k3sDevUsesTheNAS() {
 	dev.writeInventory("cluster.yaml", dev.inventoryText("cluster.yaml")+storageOfTheTest)
 }
 
-// k3sDevUsesTheDNS has the nodes of k3s-dev find names by the container of site-systems.
+// k3sDevUsesTheDNS makes the container of site-systems the nameserver of the nodes of k3s-dev.
 func (s *siteUnderTest) k3sDevUsesTheDNS() {
 	s.stack("k3s-dev").edit("cluster.yaml", "nameservers: [192.168.20.1]", "nameservers: [site-systems/pihole]")
 }
@@ -236,7 +236,7 @@ func (s *siteUnderTest) theDNSIsNeeded() {
 
 	seen := len(systems.calls())
 	refused := systems.mustRun(3, "destroy", "--lab", "--yes")
-	require.Contains(s.t, refused, "the nodes of k3s-dev (k3s-dev-control-1, k3s-dev-worker-1, k3s-dev-gpu-1) find names by pihole of this stack: take that cluster down first with `")
+	require.Contains(s.t, refused, "the nodes of k3s-dev (k3s-dev-control-1, k3s-dev-worker-1, k3s-dev-gpu-1) use pihole of this stack as nameserver: take that cluster down first with `")
 	require.Regexp(s.t, `destroy --stack k3s-dev --lab`, refused)
 	require.Empty(s.t, writes(systems.calls()[seen:]))
 

@@ -103,7 +103,7 @@ func TestWhatCannotBeNamed(t *testing.T) {
 		"site/pihol":     {"[0]: names a system that stack site does not have (got site/pihol): did you mean site/pihole?"},
 		"site/bastion":   {"[0]: names a system that stack site does not have (got site/bastion): name one of its systems, or write the address of the server"},
 		"site/guest": {"[0]: names a system without a static address (the nodes know a server by an address that stays; got site/guest): " +
-			"give it one in the systems.yaml of stack site, or name another server"},
+			"write the address of the server here, or give the system a static one in the systems.yaml of stack site"},
 		"site/six": {"[0]: names a system without an address of an IP family that the nodes have (network.cidr is 192.168.20.0/24; got site/six): " +
 			"give it one in the systems.yaml of stack site, or name another server"},
 		"192.168.20.5, site/pihole": {"[1]: is given twice (got 192.168.20.5): remove one of them"},

@@ -55,7 +55,7 @@ func TestNameserversThatRun(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
-		"nameserver dns of stack far is in another Proxmox VE, which is not asked", "what the nodes ask for names runs: pihole of stack site-systems",
+		"nameserver dns of stack far is in another Proxmox VE, which is not asked", "the nameservers of the nodes run: pihole of stack site-systems",
 	}, sentences)
 
 	found.Guests.Err = errDown

@@ -2,6 +2,7 @@ package preflight_test
 
 import (
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
@@ -147,6 +148,26 @@ var findings = []struct {
 		},
 		[]preflight.Check{{
 			Name: "nameserver", Result: preflight.Fail, Sentence: "nameserver dns (VM 211 of stack site-systems) is stopped",
+			Remedy: "run `em-infra up --stack site-systems`, which starts it", MadeBy: "--stack site-systems",
+		}},
+	},
+	{
+		"a nameserver that is off beside another one", func(s *preflight.Snapshot) {
+			s.Servers, s.ServerAddresses = []preflight.Server{pihole(preflight.Here)}, []netip.Addr{netip.MustParseAddr("192.168.20.1")}
+			add(s, pve.Guest{VMID: 211, Name: "pihole", Node: "pve1", Type: "lxc", Status: "stopped"}, pve.GuestConfig{})
+		},
+		[]preflight.Check{{
+			Name: "nameserver", Result: preflight.Warn, Sentence: "nameserver pihole (container 211 of stack site-systems) is stopped; the nodes still have 192.168.20.1",
+			Remedy: "run `em-infra up --stack site-systems`, which starts it",
+		}},
+	},
+	{
+		"a nameserver that is off, for a run that creates nothing", func(s *preflight.Snapshot) {
+			s.Servers, s.SparesServers = []preflight.Server{pihole(preflight.Here)}, true
+			add(s, pve.Guest{VMID: 211, Name: "pihole", Node: "pve1", Type: "lxc", Status: "stopped"}, pve.GuestConfig{})
+		},
+		[]preflight.Check{{
+			Name: "nameserver", Result: preflight.Warn, Sentence: "nameserver pihole (container 211 of stack site-systems) is stopped",
 			Remedy: "run `em-infra up --stack site-systems`, which starts it", MadeBy: "--stack site-systems",
 		}},
 	},

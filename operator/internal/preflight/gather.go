@@ -54,7 +54,7 @@ func (g *gatherer) proxmox(ctx context.Context) {
 func newGatherer(subject Subject, paths []string) *gatherer {
 	g := &gatherer{subject: subject, paths: paths, found: Snapshot{
 		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
-		Configs: map[int]Reading[pve.GuestConfig]{}, FormerNames: subject.FormerNames, Makers: subject.Makers, Servers: subject.Servers, Owner: subject.Owner, Knows: map[int]bool{},
+		Configs: map[int]Reading[pve.GuestConfig]{}, FormerNames: subject.FormerNames, Makers: subject.Makers, Servers: subject.Servers, ServerAddresses: subject.ServerAddresses, SparesServers: subject.SparesServers, Owner: subject.Owner, Knows: map[int]bool{},
 	}}
 	g.group.SetLimit(atOnce)
 	return g

@@ -31,14 +31,19 @@ const (
 	Unrehearsed
 )
 
-// checkNameservers checks that the systems run that the nodes ask for names: without them a node finds neither the registry of its images
-// nor a time server, and a run would wait for it in vain.
+// checkNameservers checks that the systems run that the nodes have as nameservers. Without any server a node finds neither the registry of its
+// images nor a time server, and a run would wait for it in vain; with another one it goes on.
 func checkNameservers(s *collector, _ *inventory.Inventory, found Snapshot) {
 	mark := len(s.checks)
-	var running []string
+	var remaining, running []string
+	for _, address := range found.ServerAddresses {
+		remaining = append(remaining, address.String())
+	}
+	var missing []Server
 	for _, server := range found.Servers {
 		switch server.Where {
 		case Elsewhere:
+			remaining = append(remaining, server.Name)
 			s.ok("nameserver", "nameserver %s of stack %s is in another Proxmox VE, which is not asked", server.Name, server.Stack)
 		case Unrehearsed:
 			s.warn("nameserver", "nothing, or rehearse both stacks on one lab with `em-infra site up --lab`", "nameserver %s of stack %s is not in this lab, which this stack has for itself", server.Name, server.Stack)
@@ -47,33 +52,55 @@ func checkNameservers(s *collector, _ *inventory.Inventory, found Snapshot) {
 				s.unread("nameserver", "the list of VMs", found.Guests.Err)
 				return
 			}
-			if s.runs(server, found) {
-				running = append(running, server.Name+" of stack "+server.Stack)
+			if server.state(found) != "" {
+				missing = append(missing, server)
+				continue
 			}
+			remaining = append(remaining, server.Name)
+			running = append(running, server.Name+" of stack "+server.Stack)
 		}
 	}
+	for _, server := range missing {
+		s.missesServer(server, server.state(found), remaining)
+	}
+	if found.SparesServers {
+		s.soften(mark)
+	}
 	if s.sound(mark) && len(running) > 0 {
-		s.ok("nameserver", "what the nodes ask for names runs: %s", listed(running))
+		s.ok("nameserver", "the nameservers of the nodes run: %s", listed(running))
 	}
 }
 
-// runs reports whether a system is there and runs.
-func (s *collector) runs(server Server, found Snapshot) bool {
-	kind := "VM"
+// notThere is the state of a system that does not exist.
+const notThere = "not there"
+
+// state returns why a system cannot answer; empty if it runs.
+func (s Server) state(found Snapshot) string {
+	guest, there := found.guest(s.VMID)
+	switch {
+	case !there || guest.Type != s.Type || guest.Name != s.Name:
+		return notThere
+	case guest.Status != "running":
+		return guest.Status
+	default:
+		return ""
+	}
+}
+
+// missesServer adds the finding about a system that cannot answer: a failure if the nodes have no other server.
+func (s *collector) missesServer(server Server, state string, remaining []string) {
+	kind, does := "VM", "starts"
 	if server.Type == pve.TypeContainer {
 		kind = "container"
 	}
-	state, does := "", ""
-	guest, there := found.guest(server.VMID)
-	switch {
-	case !there || guest.Type != server.Type || guest.Name != server.Name:
-		state, does = "not there", "makes"
-	case guest.Status != "running":
-		state, does = guest.Status, "starts"
-	default:
-		return true
+	if state == notThere {
+		does = "makes"
 	}
 	remedy := action{do: fmt.Sprintf("run `em-infra up %s`, which %s it", server.Place, does), madeBy: server.Place}
-	s.lacks("nameserver", remedy, "nameserver %s (%s %d of stack %s) is %s", server.Name, kind, server.VMID, server.Stack, state)
-	return false
+	sentence := fmt.Sprintf("nameserver %s (%s %d of stack %s) is %s", server.Name, kind, server.VMID, server.Stack, state)
+	if len(remaining) > 0 {
+		s.warn("nameserver", remedy.do, "%s; the nodes still have %s", sentence, listed(remaining))
+		return
+	}
+	s.lacks("nameserver", remedy, "%s", sentence)
 }

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -32,6 +33,10 @@ type Subject struct {
 	Makers Makers
 	// Servers are the nameservers of the inventory that other stacks make.
 	Servers []Server
+	// ServerAddresses are the other nameservers, which the inventory gives as addresses.
+	ServerAddresses []netip.Addr
+	// SparesServers is whether the run creates nothing that asks them. Findings about them are warnings then.
+	SparesServers bool
 }
 
 // patience is the time limit for all readings together.

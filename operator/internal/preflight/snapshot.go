@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"net/netip"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/ownership"
@@ -46,6 +47,10 @@ type Snapshot struct {
 	Makers Makers
 	// Servers are the nameservers of the cluster that other stacks make.
 	Servers []Server
+	// ServerAddresses are the other nameservers, which the inventory gives as addresses.
+	ServerAddresses []netip.Addr
+	// SparesServers is whether the run creates nothing that asks them. Findings about them are warnings then.
+	SparesServers bool
 }
 
 // Host is one host of the inventory.
