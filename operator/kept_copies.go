@@ -124,7 +124,7 @@ func copyOf(name retention.Name) *status.Copy {
 // mostCopies is how many copies of each kind a report lists.
 const mostCopies = 5
 
-// newest returns the newest copies of etcd and of the state, and all recovery kits.
+// newest returns the newest copies of each kind, at most mostCopies: of etcd, of the state, and recovery kits.
 func (c keptCopies) newest(ctx context.Context) ([]page.Copy, error) {
 	var snapshots []EtcdCopy
 	if c.cluster.inventory != nil { // a layer has no etcd

@@ -52,17 +52,17 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 	if err != nil {
 		return nil, refused(fmt.Errorf("the recovery kit: %w", err))
 	}
-	made := newKit{Operator: o, etcd: s.etcd()}
-	snapshot, err := made.snapshot(ctx)
+	maker := kitMaker{Operator: o, etcd: s.etcd()}
+	snapshot, err := maker.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	description, err := made.describe(ctx, secrets, snapshot)
+	description, err := maker.describe(ctx, secrets, snapshot)
 	if err != nil {
 		return nil, err
 	}
 	description.Tool = options.Tool
-	files, err := made.files(ctx, &description, secrets, snapshot)
+	files, err := maker.files(ctx, &description, secrets, snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -73,15 +73,15 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 	return &kit, nil
 }
 
-// newKit is a recovery kit that is made.
-type newKit struct {
+// kitMaker collects what a recovery kit contains.
+type kitMaker struct {
 	*Operator
 
 	etcd clusterEtcd
 }
 
 // snapshot takes a snapshot of etcd, or finds the newest one and notes why. It returns nil if there is none at all.
-func (k newKit) snapshot(ctx context.Context) (*EtcdSnapshot, error) {
+func (k kitMaker) snapshot(ctx context.Context) (*EtcdSnapshot, error) {
 	taken, err := k.etcd.snapshot(ctx, "for-kit")
 	if err == nil && taken != nil {
 		if taken.NotInBucket != nil {
@@ -111,7 +111,7 @@ func (k newKit) snapshot(ctx context.Context) (*EtcdSnapshot, error) {
 	return &older, nil
 }
 
-func (k newKit) describe(ctx context.Context, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) (recoverykit.Description, error) {
+func (k kitMaker) describe(ctx context.Context, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) (recoverykit.Description, error) {
 	fingerprint, err := secrets.Fingerprint()
 	if err != nil {
 		return recoverykit.Description{}, err
@@ -140,7 +140,7 @@ func (k newKit) describe(ctx context.Context, secrets machinesecrets.Bundle, sna
 }
 
 // files returns the files of a kit, and names the copy of the state in the description.
-func (k newKit) files(ctx context.Context, of *recoverykit.Description, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) ([]recoverykit.File, error) {
+func (k kitMaker) files(ctx context.Context, of *recoverykit.Description, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) ([]recoverykit.File, error) {
 	copied, err := k.etcd.cluster.state.BackUp(ctx, "for-kit")
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (k newKit) files(ctx context.Context, of *recoverykit.Description, secrets 
 
 // passphrase returns the passphrase of the state if the kit is opened with something else: who has that has all secrets of the
 // cluster anyway, and needs the passphrase to go on working with its state (decision 63).
-func (k newKit) passphrase() string {
+func (k kitMaker) passphrase() string {
 	passphrase := engine.PassphraseIn(k.workspace.Environment())
 	if len(k.etcd.cluster.inventory.Cluster.Backups.Recipients) == 0 || passphrase == nil || !k.etcd.cluster.state.SealedByPassphrase() {
 		return ""

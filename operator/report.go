@@ -50,7 +50,11 @@ func (o *Operator) reportRun(written page.Page, name string) ([]byte, error) {
 		return nil, err
 	}
 	written.Runs = []artifacts.Past{run}
-	content, err := loadWritten(filepath.Join(o.workspace.Artifacts, name, artifacts.DirInventory))
+	dir := filepath.Join(o.workspace.Artifacts, name, artifacts.DirInventory)
+	if kind, err := manifest.KindOf(dir); err == nil { // it goes by the names of files, so that of any release is known
+		written.Kind = kind
+	}
+	content, err := loadWritten(dir)
 	if err == nil { // that of another release may have other keys: the run is shown without it
 		describeContent(&written, content)
 		written.Picture = graph.SVG(unasked(content))

@@ -68,8 +68,10 @@ func foreseeDefinition(ctx context.Context, run definitionRun) (string, error) {
 	case present == nil:
 		return run.String() + " is made", run.checkForeseen(ctx, client, nil)
 	}
-	// One that the stack has made is removed and made anew, since its Command is replaced.
-	if err := checkFixed(run, present); err != nil && !run.isMade() {
+	switch err := checkFixed(run, present); {
+	case err != nil && run.isMade(): // its Command is replaced
+		return run.String() + " is made anew", run.checkForeseen(ctx, client, nil)
+	case err != nil:
 		return "", err
 	}
 	_, changeable := run.settings()

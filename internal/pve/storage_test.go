@@ -151,3 +151,16 @@ func TestATokenThatMayDefineNoStorage(t *testing.T) {
 	_, err = weak.storageRun(present).Apply(t.Context())
 	require.EqualError(t, err, strings.Replace(refusal, "nas", "tank", 1))
 }
+
+// TestAStorageThatIsMadeAnew: Proxmox VE changes no server of a storage, so the Command is replaced, and nothing is called as wanted before.
+func TestAStorageThatIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	run := e.storageRun(nfs())
+	_, err := run.Apply(t.Context())
+	require.NoError(t, err)
+	run.Made, run.Wanted.Server = true, "192.168.20.6"
+	foreseen, err := run.Foresee(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "storage nas is made anew", foreseen)
+}
