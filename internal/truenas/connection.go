@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -19,6 +21,9 @@ import (
 
 // handshakeTimeout is how long a box may take to answer the first request.
 const handshakeTimeout = 20 * time.Second
+
+// ErrNoAnswer is wrapped by the error of a connection that nothing answers. A box that answers and refuses the login is there.
+var ErrNoAnswer = errors.New("TrueNAS does not answer")
 
 // Connection is how a box is reached and who logs in.
 type Connection struct {
@@ -135,6 +140,7 @@ func (c Connection) unreachable(err error, response *http.Response) error {
 		other   errOtherCertificate
 		unknown x509.UnknownAuthorityError
 		name    x509.HostnameError
+		invalid x509.CertificateInvalidError
 	)
 	switch {
 	case response != nil && response.StatusCode == http.StatusNotFound:
@@ -147,7 +153,23 @@ func (c Connection) unreachable(err error, response *http.Response) error {
 		return fmt.Errorf("the certificate of TrueNAS at %s is not signed by an authority that this machine trusts: give storage.fingerprint or storage.caFile", c.Endpoint)
 	case errors.As(err, &name):
 		return fmt.Errorf("the certificate of TrueNAS at %s is for another name (%w): use that name, or give storage.fingerprint", c.Endpoint, err)
+	case errors.As(err, &invalid):
+		return fmt.Errorf("the certificate of TrueNAS at %s is not valid (%w): renew it on the box, or give storage.fingerprint", c.Endpoint, err)
+	case isSilence(err):
+		return fmt.Errorf("%w at %s (%w): check the address, and that the box is on", ErrNoAnswer, c.Endpoint, err)
 	default:
-		return fmt.Errorf("TrueNAS does not answer at %s (%w): check the address, and that the box is on", c.Endpoint, err)
+		return fmt.Errorf("there is no connection to TrueNAS at %s (%w): check the address, and that TrueNAS serves HTTPS there", c.Endpoint, err)
 	}
+}
+
+// isSilence reports whether a connection failed since nothing answered. What was answered in another language than TLS 1.2 or HTTP is no silence, and
+// neither is a run that was cancelled.
+func isSilence(err error) bool {
+	if errors.Is(err, context.Canceled) {
+		return false
+	}
+	if failed := new(net.OpError); errors.As(err, &failed) {
+		return failed.Op == "dial" || failed.Op == "read" || failed.Op == "write" // an alert of the other side is a "remote error" (crypto/tls)
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // GoneVariable names the endpoint of a box that is gone for good. What a stack has there is forgotten then instead of deleted, unless the box
-// answers after all (docs/decisions/0096).
+// answers after all, even if it refuses the login (docs/decisions/0096).
 const GoneVariable = "EM_INFRA_NAS_GONE"
 
 // IsGoneForGood reports whether a person has said so of the box with an endpoint.
@@ -15,7 +15,7 @@ func IsGoneForGood(endpoint string) bool {
 	return said != "" && said == strings.TrimSuffix(endpoint, "/")
 }
 
-// OrGoneForGood is the end of a sentence about a box that lets nobody in, for a run that would delete something there.
+// OrGoneForGood is the end of a sentence about a box that does not answer, for a run that would delete something there.
 func OrGoneForGood(endpoint string) string {
 	return "; or if that box is gone for good, set " + GoneVariable + "=" + endpoint + ", which forgets what this stack has there"
 }

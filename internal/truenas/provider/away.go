@@ -2,15 +2,17 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
-// away returns why the box lets nobody in; nil if it does. That is tried once: the engine reads everything on a box, and one that never answers
-// would cost a time limit each time.
+// away returns why the box refuses the login or does not answer; nil if it does neither. That is tried once: the engine reads everything on a box,
+// and one that never answers would cost a time limit each time.
 func (p *Provider) away(ctx context.Context) error {
 	p.trying.Do(func() {
 		p.isAway = p.session.Do(p.until(ctx), func(context.Context, *truenas.Client) error { return nil })
@@ -18,18 +20,32 @@ func (p *Provider) away(ctx context.Context) error {
 	return p.isAway
 }
 
-// unread returns an object as the state has it, since the box lets nobody in. It warns once.
+// unread returns an object as the state has it, since the box is away.
 func (p *Provider) unread(r plugin.ReadRequest, away error) plugin.ReadResponse {
-	p.warning.Do(func() {
-		p.warn(r.URN, "what this stack has on TrueNAS is not compared: "+away.Error())
-	})
+	p.warnOnce(r.URN, "what this stack has on TrueNAS is not compared: "+away.Error())
 	return plugin.ReadResponse{ReadResult: plugin.ReadResult{ID: r.ID, Inputs: r.Inputs, Outputs: r.State}}
 }
 
-// forget deletes an object from the state alone if a person has said that the box is gone.
-func (p *Provider) forget(r plugin.DeleteRequest, away error) error {
-	if !truenas.IsGoneForGood(p.endpoint) {
-		return fmt.Errorf("%w%s", away, truenas.OrGoneForGood(p.endpoint))
+// tellAway warns if the box is away. A run that changes nothing there would otherwise accept a wrong key without a word, and write it into the state.
+func (p *Provider) tellAway(ctx context.Context, urn resource.URN) {
+	if away := p.away(ctx); away != nil {
+		p.warnOnce(urn, "this run can change nothing on TrueNAS: "+away.Error())
+	}
+}
+
+// warnOnce says that the box is away, for the first object that this concerns.
+func (p *Provider) warnOnce(urn resource.URN, text string) {
+	p.warning.Do(func() { p.warn(urn, text) })
+}
+
+// forget deletes an object from the state alone if a person has said that the box is gone, and nothing answers there. failed is why the object was
+// not deleted: the box was asked for that object, since it may have come back during the run.
+func (p *Provider) forget(r plugin.DeleteRequest, failed error) error {
+	switch {
+	case !errors.Is(failed, truenas.ErrNoAnswer):
+		return failed
+	case !truenas.IsGoneForGood(p.endpoint):
+		return fmt.Errorf("%w%s", failed, truenas.OrGoneForGood(p.endpoint))
 	}
 	p.warn(r.URN, fmt.Sprintf("%s is forgotten: %s says that its box is gone for good", r.ID, truenas.GoneVariable))
 	return nil

@@ -20,9 +20,7 @@ type kind interface {
 	write(ctx context.Context, to *truenas.Session, inputs, before resource.PropertyMap) (string, resource.PropertyMap, error)
 	// read returns inputs and outputs as they are; nil if there is no such object.
 	read(ctx context.Context, from *truenas.Session, ID string, inputs, state resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error)
-	// stays reports whether an object of this kind always stays on the box.
-	stays() bool
-	// remove deletes the object, or says why it stays.
+	// remove deletes the object, or says why it stays. What always stays asks no box.
 	remove(ctx context.Context, from *truenas.Session, inputs resource.PropertyMap) (*truenas.Kept, error)
 }
 
@@ -74,8 +72,6 @@ type object[T any] struct {
 
 func (o object[T]) replacing() []string { return o.replaces }
 
-func (o object[T]) stays() bool { return o.keep != nil }
-
 func (o object[T]) planned(inputs, _ resource.PropertyMap, _ bool) resource.PropertyMap {
 	return inputs
 }
@@ -120,7 +116,7 @@ func (o object[T]) remove(ctx context.Context, from *truenas.Session, inputs res
 	if err != nil {
 		return nil, err
 	}
-	if o.stays() {
+	if o.keep != nil {
 		return o.keep(wanted), nil
 	}
 	err = from.Do(ctx, func(ctx context.Context, c *truenas.Client) (err error) {

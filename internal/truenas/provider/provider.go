@@ -32,9 +32,9 @@ type Provider struct {
 
 	session  *truenas.Session
 	endpoint string
-	trying   sync.Once // whether the box lets the user in
-	isAway   error     // if it does not
-	warning  sync.Once // that it does not
+	trying   sync.Once // whether the box accepts the login
+	isAway   error     // if it refuses it, or does not answer
+	warning  sync.Once // of that
 
 	cancel    context.CancelFunc
 	cancelled context.Context
@@ -118,8 +118,10 @@ func plain(value resource.PropertyValue) resource.PropertyValue {
 	}
 }
 
-// Check accepts the inputs: the program has checked them.
-func (p *Provider) Check(_ context.Context, r plugin.CheckRequest) (plugin.CheckResponse, error) {
+// Check accepts the inputs: the program has checked them. It warns if the box is away: the refresh of the same run has asked with the connection in
+// the state, and this is the one of the program.
+func (p *Provider) Check(ctx context.Context, r plugin.CheckRequest) (plugin.CheckResponse, error) {
+	p.tellAway(ctx, r.URN)
 	return plugin.CheckResponse{Properties: r.News}, nil
 }
 
@@ -200,7 +202,7 @@ func (p *Provider) Update(ctx context.Context, r plugin.UpdateRequest) (plugin.U
 }
 
 // Read returns the object as it is, in the terms of its inputs: properties that are inherited are absent. Without inputs it is imported; with them it
-// is as the state has it while the box lets nobody in, so that a run which does not need the box is not stopped (docs/decisions/0096).
+// is as the state has it while the box refuses the login or does not answer, so that a run which does not need the box is not stopped (docs/decisions/0096).
 func (p *Provider) Read(ctx context.Context, r plugin.ReadRequest) (plugin.ReadResponse, error) {
 	k, err := kindOf(r.Type)
 	if err != nil {
@@ -216,22 +218,20 @@ func (p *Provider) Read(ctx context.Context, r plugin.ReadRequest) (plugin.ReadR
 	return plugin.ReadResponse{ReadResult: plugin.ReadResult{ID: r.ID, Inputs: inputs, Outputs: outputs}}, nil
 }
 
-// Delete deletes an object, or keeps it and says why. What stays in any case, a service, needs no box.
+// Delete deletes an object, or keeps it and says why. What stays in any case, a service, asks no box.
 func (p *Provider) Delete(ctx context.Context, r plugin.DeleteRequest) (plugin.DeleteResponse, error) {
 	k, err := kindOf(r.Type)
 	if err != nil {
 		return plugin.DeleteResponse{}, err
 	}
-	if !k.stays() {
-		if away := p.away(ctx); away != nil {
-			return plugin.DeleteResponse{}, p.forget(r, away)
-		}
-	}
 	kept, err := k.remove(p.until(ctx), p.session, r.Inputs)
-	if err == nil && kept != nil {
+	if err != nil {
+		return plugin.DeleteResponse{}, p.forget(r, err)
+	}
+	if kept != nil {
 		p.warn(r.URN, kept.Why)
 	}
-	return plugin.DeleteResponse{}, err
+	return plugin.DeleteResponse{}, nil
 }
 
 func (p *Provider) warn(urn resource.URN, text string) {

@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -259,76 +258,6 @@ func TestAFullPoolSaysWhatToDo(t *testing.T) {
 	require.EqualError(t, err, "TrueNAS, pool.dataset.create: Failed to create dataset: out of space: the pool tank has no room left: free some, or add disks to it")
 	r.box.Mend()
 	r.create("Dataset", dataset())
-}
-
-// TestABoxThatIsAway: what the state has of it stays as it is, without asking again for each object; nothing is made, changed or deleted, but what
-// always stays is forgotten.
-func TestABoxThatIsAway(t *testing.T) {
-	t.Parallel()
-	for fails, text := range map[string]string{
-		"nas-off":         "TrueNAS does not answer at ENDPOINT (unexpected EOF): check the address, and that the box is on",
-		"nas-key-expired": "the API key of em-infra has expired, or TrueNAS has revoked it: make another in Credentials > Users > API Keys",
-	} {
-		t.Run(fails, func(t *testing.T) {
-			t.Parallel()
-			r := configured(t)
-			r.box.Fail(fault.Fault{Name: fails})
-			text := strings.ReplaceAll(text, "ENDPOINT", r.box.Connection.Endpoint)
-			state := properties(map[string]any{"name": "csi", "apiKey": resource.MakeSecret(resource.NewProperty("1-made-up"))})
-			inputs := properties(map[string]any{"name": "csi", "roles": []any{"DATASET_WRITE"}, "hasKey": true, "owner": owner})
-			for range 2 {
-				read := r.refresh("Account", "csi", inputs, state)
-				require.Equal(t, plugin.ReadResult{ID: "csi", Inputs: inputs, Outputs: state}, read.ReadResult)
-			}
-			require.Equal(t, []string{"what this stack has on TrueNAS is not compared: " + text}, *r.told)
-			require.Equal(t, 1, r.box.Occurred(fails), "it is asked once")
-
-			_, err := r.Read(t.Context(), plugin.ReadRequest{Type: token("Dataset"), ID: "tank/k8s"})
-			require.EqualError(t, err, text, "an import needs it")
-			_, err = r.Create(t.Context(), plugin.CreateRequest{Type: token("Dataset"), Properties: properties(dataset())})
-			require.EqualError(t, err, text)
-			_, err = r.Delete(t.Context(), plugin.DeleteRequest{Type: token("Account"), ID: "csi", Inputs: inputs})
-			require.EqualError(t, err, text+"; or if that box is gone for good, set EM_INFRA_NAS_GONE="+r.box.Connection.Endpoint+", which forgets what this stack has there")
-			_, err = r.Delete(t.Context(), plugin.DeleteRequest{Type: token("Service"), ID: "nfs", Inputs: properties(map[string]any{"name": "nfs"})})
-			require.NoError(t, err)
-			require.Equal(t, "the service nfs of TrueNAS stays on: others may use it", (*r.told)[1])
-		})
-	}
-}
-
-// TestABoxThatIsGoneForGood is named by a variable, and is really away.
-func TestABoxThatIsGoneForGood(t *testing.T) {
-	for name, test := range map[string]struct {
-		said    string // ENDPOINT is that of the box
-		off     bool
-		refused bool
-		told    []string
-	}{
-		"it":              {"ENDPOINT", true, false, []string{"tank/k8s is forgotten: EM_INFRA_NAS_GONE says that its box is gone for good"}},
-		"with a slash":    {"ENDPOINT/", true, false, []string{"tank/k8s is forgotten: EM_INFRA_NAS_GONE says that its box is gone for good"}},
-		"another box":     {"https://nas.example", true, true, nil},
-		"one that is not": {"ENDPOINT", false, false, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := configured(t)
-			r.box.Call(nil, "pool.dataset.create", map[string]any{"name": "tank/k8s", "user_properties": []any{map[string]any{"key": "em-infra:owner", "value": owner}}})
-			if test.off {
-				r.box.Fail(fault.Fault{Name: "nas-off"})
-			}
-			t.Setenv(truenas.GoneVariable, strings.ReplaceAll(test.said, "ENDPOINT", r.box.Connection.Endpoint))
-			_, err := r.Delete(t.Context(), plugin.DeleteRequest{Type: token("Dataset"), ID: "tank/k8s", Inputs: properties(dataset())})
-			if test.refused {
-				require.ErrorContains(t, err, "or if that box is gone for good, set EM_INFRA_NAS_GONE="+r.box.Connection.Endpoint)
-			} else {
-				require.NoError(t, err)
-			}
-			require.ElementsMatch(t, test.told, *r.told)
-			r.box.Mend()
-			var left []any
-			r.box.Call(&left, "pool.dataset.query", []any{[]any{"id", "=", "tank/k8s"}})
-			require.Equal(t, test.off, len(left) == 1, "a box that answers is not forgotten")
-		})
-	}
 }
 
 // TestImport reads an object by its ID alone.
