@@ -33,7 +33,7 @@ type destroyHost interface {
 
 // destroyStorage is the access of a destroy to the NAS.
 type destroyStorage interface {
-	// CheckNAS refuses if the NAS lets nobody in although the destroy deletes something there.
+	// CheckNAS refuses if the NAS does not answer or refuses the login although the destroy deletes something there.
 	CheckNAS(ctx context.Context) error
 }
 

@@ -42,6 +42,7 @@ func (o UpOptions) Span() (span.Span, error) { return o.span() }
 
 // The pure parts.
 var (
+	CheckNAS             = checkNAS
 	ChosenNodes          = chosenNodes
 	CompareVersions      = clusterVersions
 	FormerStorage        = formerStorage

@@ -5,31 +5,58 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/truenas"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// CheckNAS implements [destroyStorage]. Without a key in the inventory the engine goes on with the one in the state, so that is no refusal. What
-// was there of an inventory that has no storage any more is left to the engine, too.
+// CheckNAS implements [destroyStorage].
 func (s *session) CheckNAS(ctx context.Context) error {
 	exported, err := s.state.Seen(ctx)
-	if err != nil || s.inventory == nil || !state.DeletesOnNAS(exported.Deployment) {
+	if err != nil {
 		return err
 	}
-	box, err := s.box(ctx)
-	if err != nil || box == nil || box.Err != nil {
-		return err
-	}
-	away := preflight.Reach(ctx, *box)
-	if away == nil || truenas.IsGoneForGood(box.Connection.Endpoint) {
-		return nil
-	}
-	return refused(errors.New(away.Error() + truenas.OrGoneForGood(box.Connection.Endpoint)))
+	return checkNAS(ctx, exported.Deployment, s.place.Stack)
 }
 
-// whyNoNAS returns a clause about a NAS that lets nobody in although the stack has something there; empty if it does. The engine leaves what is
-// there unread then (docs/decisions/0096).
+// checkNAS refuses a destroy that deletes something on a box which does not answer or refuses the login. It connects as the engine will: with what
+// the state has, also if the inventory has no storage or no key any more. stack is the option of the command that names the stack.
+func checkNAS(ctx context.Context, deployment apitype.DeploymentV3, stack string) error {
+	for provider := range state.DeletesOnNAS(deployment) {
+		connection, err := connectionOf(provider)
+		if err != nil {
+			return err
+		}
+		away := preflight.Reach(ctx, preflight.Box{Connection: connection})
+		switch isSilent := errors.Is(away, truenas.ErrNoAnswer); {
+		case away == nil, isSilent && truenas.IsGoneForGood(connection.Endpoint):
+		case isSilent:
+			return refused(fmt.Errorf("%w%s", away, truenas.OrGoneForGood(connection.Endpoint)))
+		default:
+			return refused(fmt.Errorf("%w; a destroy connects with what is in the state: `em-infra up %s` takes a new key or fingerprint of the inventory over", away, stack))
+		}
+	}
+	return nil
+}
+
+// connectionOf returns the connection of a provider of TrueNAS in a state with its secrets in clear.
+func connectionOf(provider *apitype.ResourceV3) (truenas.Connection, error) {
+	plain, err := propertymap.Unseal(provider.Inputs)
+	if err != nil {
+		return truenas.Connection{}, err
+	}
+	inputs, _ := plain.(map[string]any)
+	return truenas.Connection{
+		Endpoint: propertymap.Text(inputs, "endpoint"), Fingerprint: propertymap.Text(inputs, "fingerprint"), CA: propertymap.Text(inputs, "ca"),
+		Username: propertymap.Text(inputs, "username"), APIKey: propertymap.Text(inputs, "apiKey"),
+	}, nil
+}
+
+// whyNoNAS returns a clause about a NAS that refuses the login or does not answer although the stack has something there; empty if it does neither.
+// The engine leaves what is there unread then (docs/decisions/0096).
 func (s *session) whyNoNAS(ctx context.Context) (string, error) {
 	if len(s.onNAS) == 0 {
 		return "", nil

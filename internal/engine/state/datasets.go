@@ -1,6 +1,7 @@
 package state
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -38,10 +39,16 @@ func KindsOnNAS(deployment apitype.DeploymentV3) []tokens.Type {
 	return slices.Compact(kinds)
 }
 
-// DeletesOnNAS reports whether the removal of what the state has on TrueNAS deletes something there: not what stays because it is protected, and no
-// service, which others may use.
-func DeletesOnNAS(deployment apitype.DeploymentV3) bool {
-	return slices.ContainsFunc(deployment.Resources, func(r apitype.ResourceV3) bool {
-		return strings.HasPrefix(string(r.Type), "truenas:") && r.Type != token.Service && !r.RetainOnDelete
+// DeletesOnNAS yields the providers with which the removal of what the state has on TrueNAS deletes something there: not what stays because it is
+// protected, and no service, which others may use. The engine connects with the inputs of these providers, and not with the inventory.
+func DeletesOnNAS(deployment apitype.DeploymentV3) iter.Seq[*apitype.ResourceV3] {
+	deletes := map[string]bool{}
+	for at := range deployment.Resources {
+		if r := &deployment.Resources[at]; strings.HasPrefix(string(r.Type), "truenas:") && r.Type != token.Service && !r.RetainOnDelete {
+			deletes[r.Provider] = true
+		}
+	}
+	return where(Every(deployment, token.TrueNASProvider), func(r *apitype.ResourceV3) bool {
+		return deletes[string(r.URN)+"::"+string(r.ID)]
 	})
 }

@@ -44,6 +44,8 @@ const (
 	Account             = "truenas:index:Account"
 	// ProxmoxProvider is the provider of Proxmox VE itself.
 	ProxmoxProvider = "pulumi:providers:proxmoxve"
+	// TrueNASProvider is the provider of TrueNAS itself.
+	TrueNASProvider = "pulumi:providers:truenas"
 )
 
 // IsAbstract reports whether a type has no counterpart outside the engine: a component, a provider or the stack.

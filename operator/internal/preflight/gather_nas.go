@@ -75,7 +75,7 @@ func (g *gatherer) nas(ctx context.Context) (join func()) {
 	}
 }
 
-// Reach returns why a box lets nobody in; nil if it does.
+// Reach returns why a box does not answer or refuses the login; nil if it does neither.
 func Reach(ctx context.Context, box Box) error {
 	bounded, cancel := context.WithTimeout(ctx, cmp.Or(box.Patience, boxPatience))
 	defer cancel()
