@@ -3,6 +3,7 @@ package pve
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -74,16 +75,27 @@ func (c GuestConfig) IsEmpty() bool {
 var drive = regexp.MustCompile(`^(?:ide|sata|scsi|virtio|efidisk|tpmstate)\d+$`)
 
 // Disks returns the volumes of a virtual machine by their drives, such as scsi0 and efidisk0. A CD-ROM is none, and so is a device of the host.
-func (c GuestConfig) Disks() map[string]string {
-	disks := map[string]string{}
+func (c GuestConfig) Disks() map[string]string { return c.volumes(false) }
+
+// ISOs returns the ISOs in the CD-ROM drives of a virtual machine by these drives, such as ide2: volumes like local:iso/debian.iso. The drive of
+// cloud-init has none.
+func (c GuestConfig) ISOs() map[string]string {
+	inserted := c.volumes(true)
+	maps.DeleteFunc(inserted, func(_, volume string) bool { return !strings.Contains(volume, ":iso/") })
+	return inserted
+}
+
+// volumes returns the volumes of all drives that are CD-ROMs, or of those that are none.
+func (c GuestConfig) volumes(ofCDs bool) map[string]string {
+	found := map[string]string{}
 	for key, value := range c {
 		volume, options, _ := strings.Cut(strings.TrimPrefix(value, "file="), ",")
 		isCD := slices.Contains(strings.Split(options, ","), "media=cdrom")
-		if drive.MatchString(key) && !isCD && strings.Contains(volume, ":") && !strings.HasPrefix(volume, "/") {
-			disks[key] = volume
+		if drive.MatchString(key) && isCD == ofCDs && strings.Contains(volume, ":") && !strings.HasPrefix(volume, "/") {
+			found[key] = volume
 		}
 	}
-	return disks
+	return found
 }
 
 // Firmware returns the UUID of the guest's firmware; empty if it has none.

@@ -78,6 +78,18 @@ func TestGuestConfigIsText(t *testing.T) {
 	require.Equal(t, pve.GuestConfig{"memory": "8192", "cores": "4", "balloon": "0", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"}, config)
 }
 
+// TestVolumesOfDrives: a disk, an ISO, and what is neither.
+func TestVolumesOfDrives(t *testing.T) {
+	t.Parallel()
+	config := pve.GuestConfig{
+		"scsi0": "tank:vm-210-disk-0,size=16G", "efidisk0": "file=tank:vm-210-disk-1,size=4M", "scsi1": "/dev/sdb,size=1T", "unused0": "tank:vm-210-disk-2",
+		"ide0": "none,media=cdrom", "ide1": "tank:vm-210-cloudinit,media=cdrom", "ide2": "local:iso/debian.iso,media=cdrom,size=700M", "ide3": "cdrom,media=cdrom",
+		"sata0": "media=cdrom", "sata1": "file=nas:iso/opnsense.iso,media=cdrom", "description": "local:iso/none.iso,media=cdrom",
+	}
+	require.Equal(t, map[string]string{"scsi0": "tank:vm-210-disk-0", "efidisk0": "tank:vm-210-disk-1"}, config.Disks())
+	require.Equal(t, map[string]string{"ide2": "local:iso/debian.iso", "sata1": "nas:iso/opnsense.iso"}, config.ISOs())
+}
+
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]pve.Flag{`1`: true, `"1"`: true, `true`: true, `0`: false, `"0"`: false, `false`: false, `null`: false, `""`: false} {

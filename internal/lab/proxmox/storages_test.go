@@ -260,6 +260,25 @@ func TestMigration(t *testing.T) {
 	require.NotContains(t, l.server.Volumes(), "vmhost/tank:vm-103-disk-0")
 }
 
+// TestMigrationWithAnISOInASnapshot checks that an ISO that was ejected still prevents the migration while a snapshot has it.
+func TestMigrationWithAnISOInASnapshot(t *testing.T) {
+	t.Parallel()
+
+	l := administrator(t)
+	base := images(t)
+	l.must(http.MethodPost, "/nodes/vmhost/storage/local/download-url",
+		url.Values{"content": {"iso"}, "filename": {"a.iso"}, "url": {base + "/nocloud-amd64.iso"}})
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=nas:1,format=qcow2 ide0=local:iso/a.iso,media=cdrom"))
+	l.must(http.MethodPost, snapshots, values("snapname=installed"))
+	l.ok(http.MethodPut, "/nodes/vmhost/qemu/101/config", values("ide0=none,media=cdrom"), nil)
+
+	require.Equal(t, "migration aborted (duration 00:00:01): Problem found while scanning volumes - can't migrate VM - check log",
+		l.task(http.MethodPost, "/nodes/vmhost/qemu/101/migrate", values("target=vmhost2")))
+	l.must(http.MethodDelete, snapshots+"/installed", nil)
+	l.must(http.MethodPost, snapshots, values("snapname=ejected"))
+	require.Equal(t, "OK", l.task(http.MethodPost, "/nodes/vmhost/qemu/101/migrate", values("target=vmhost2")))
+}
+
 // TestCloneToAnotherNode checks that a clone can be created on another node if everything is on shared storage.
 func TestCloneToAnotherNode(t *testing.T) {
 	t.Parallel()

@@ -97,7 +97,7 @@ func (s subject) foresee(ctx context.Context, host Host, guests []pve.Guest) ([]
 		return nil, nil, err
 	}
 	switch {
-	case len(held.why) > 0:
+	case !held.isFree():
 		s.refuse(guest, held)
 		return nil, nil, nil
 	case s.KeptSnapshots() == 0:
@@ -122,8 +122,11 @@ func (s subject) meaning(standing string) string {
 // refuse makes the change impossible.
 func (s subject) refuse(guest pve.Guest, held hold) {
 	var ways []string
-	if s.KeptSnapshots() > 0 {
+	if s.KeptSnapshots() > 0 && held.always {
 		ways = append(ways, fmt.Sprintf("set snapshots: {keep: 0} for %s until that is done", s.Name))
+	}
+	for _, drive := range held.inserted {
+		ways = append(ways, fmt.Sprintf("empty the drive %[1]s of %[2]s as root on %[4]s: `qm set %[3]d --%[1]s none,media=cdrom`", drive, s.Name, guest.VMID, guest.Node))
 	}
 	switch len(held.by) {
 	case 0:
@@ -134,7 +137,12 @@ func (s subject) refuse(guest pve.Guest, held hold) {
 	}
 	f := s.finding
 	f.Kind, f.Means = risk.Impossible, nil
-	f.What = append(f.What, "cannot be done with snapshots: "+strings.Join(held.why, ", and "))
+	if len(held.inserted) > 0 {
+		f.What = append(f.What, fmt.Sprintf("Proxmox VE does not move a machine to another host with an ISO of a local storage in a drive (%s)", strings.Join(held.inserted, ", ")))
+	}
+	if len(held.why) > 0 {
+		f.What = append(f.What, "cannot be done with snapshots: "+strings.Join(held.why, ", and "))
+	}
 	f.Undo = append(f.Undo, strings.Join(ways, " and "))
 }
 

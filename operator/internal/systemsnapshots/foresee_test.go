@@ -22,12 +22,13 @@ import (
 
 // host is a Proxmox VE host with a machine and a container.
 type host struct {
-	disk     string              // of the machine
-	config   pve.GuestConfig     // of the machine; nil for one with that disk alone
-	shared   bool                // is the storage tank
-	taken    []pve.Snapshot      // each has the disk
-	without  map[string][]string // the drives that a snapshot does not have
-	fails    string              // the call that fails
+	disk     string                       // of the machine
+	config   pve.GuestConfig              // of the machine; nil for one with that disk alone
+	shared   bool                         // is the storage tank
+	taken    []pve.Snapshot               // each has the disk
+	without  map[string][]string          // the drives that a snapshot does not have
+	with     map[string]map[string]string // the settings that only a snapshot has
+	fails    string                       // the call that fails
 	requests int
 }
 
@@ -63,6 +64,7 @@ func (h *host) SnapshotConfig(_ context.Context, _ pve.Guest, snapshot string) (
 	for _, drive := range h.without[snapshot] {
 		delete(then, drive)
 	}
+	maps.Copy(then, h.with[snapshot])
 	return then, h.answer("snapshot config")
 }
 
@@ -197,8 +199,11 @@ func TestAContainerHasNoStepOfAMachine(t *testing.T) {
 func TestChangesThatSnapshotsHold(t *testing.T) {
 	t.Parallel()
 	const (
-		moves   = "cannot be done with snapshots: Proxmox VE moves no disk that has some (scsi0)"
-		local   = "cannot be done with snapshots: Proxmox VE moves no machine whose disks have some (%s) to another host, unless both hosts share the storage"
+		moves   = "cannot be done with snapshots: Proxmox VE does not move a disk that a snapshot has (scsi0)"
+		local   = "cannot be done with snapshots: Proxmox VE does not move a machine to another host while a snapshot has one of its disks (%s), unless both hosts share the storage"
+		isos    = "cannot be done with snapshots: Proxmox VE does not move a machine to another host while a snapshot has an ISO of a local storage (%s)"
+		disc    = "Proxmox VE does not move a machine to another host with an ISO of a local storage in a drive (ide2)"
+		empty   = "empty the drive ide2 of tools as root on vmhost: `qm set 210 --ide2 none,media=cdrom`"
 		zero    = "set snapshots: {keep: 0} for tools until that is done"
 		another = "remove the snapshot em-infra-20261126-100000 of tools with `qm delsnapshot 210 em-infra-20261126-100000` on vmhost"
 	)
@@ -209,9 +214,14 @@ func TestChangesThatSnapshotsHold(t *testing.T) {
 	// A disk for the firmware, one for a TPM and a CD-ROM beside a shared disk, and what is no disk.
 	firmware := pve.GuestConfig{
 		"scsi0": "tank:vm-210-disk-0,size=16G", "efidisk0": "local-lvm:vm-210-disk-1,efitype=4m,size=4M", "tpmstate0": "local-lvm:vm-210-disk-2,size=4M",
-		"ide2": "local:iso/debian.iso,media=cdrom", "ide0": "local-lvm:vm-210-cloudinit,media=cdrom", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
+		"ide2": "none,media=cdrom", "ide0": "local-lvm:vm-210-cloudinit,media=cdrom", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
 		"scsihw": "virtio-scsi-single", "unused0": "local-lvm:vm-210-disk-3",
 	}
+	// An ISO that is still in a snapshot, one that somebody has put into another drive, and one that both hosts have.
+	ejected := pve.GuestConfig{"scsi0": "tank:vm-210-disk-0,size=16G", "ide0": "none,media=cdrom"}
+	inserted := pve.GuestConfig{"scsi0": "tank:vm-210-disk-0,size=16G", "ide2": "local:iso/debian.iso,media=cdrom,size=700M"}
+	common := pve.GuestConfig{"scsi0": "tank:vm-210-disk-0,size=16G", "ide2": "tank:iso/debian.iso,media=cdrom,size=700M"}
+	installer := map[string]string{"ide0": "local:iso/opnsense.iso,media=cdrom,size=1G"}
 	for name, test := range map[string]struct {
 		paths     []string
 		keep      int
@@ -242,6 +252,20 @@ func TestChangesThatSnapshotsHold(t *testing.T) {
 			[]string{"nodeName"}, 0, host{config: firmware, shared: true, taken: mine, without: map[string][]string{"mine": {"efidisk0", "tpmstate0"}, mine[1].Name: {"tpmstate0"}}},
 			fmt.Sprintf(local, "efidisk0"), another,
 		},
+		"another host, with an ISO in a snapshot, after it was ejected": {
+			[]string{"nodeName"}, 3, host{config: ejected, shared: true, taken: mine, with: map[string]map[string]string{mine[1].Name: installer}},
+			fmt.Sprintf(isos, "ide0"), another,
+		},
+		"another host, with an ISO in two snapshots, one of them the way back": {
+			[]string{"nodeName"}, 3, host{config: ejected, shared: true, taken: failed, with: map[string]map[string]string{"mine": installer, mine[1].Name: installer}},
+			fmt.Sprintf(isos, "ide0"), remove,
+		},
+		"another host, with an ISO by hand in another drive": {[]string{"nodeName"}, 2, host{config: inserted, shared: true}, disc, empty},
+		"another host, with a local disk and an ISO": {
+			[]string{"nodeName"}, 2, host{config: inserted}, disc + "; " + fmt.Sprintf(local, "scsi0"), zero + " and " + empty,
+		},
+		"another host that shares the ISO":     {[]string{"nodeName"}, 2, host{config: common, shared: true, taken: mine}, "", ""},
+		"a disk moves, with an ISO in a drive": {[]string{"disks[0].datastoreId"}, 0, host{config: inserted}, "", ""},
 		"another host, without snapshots":      {[]string{"nodeName"}, 0, host{config: firmware}, "", ""},
 		"another host that shares the storage": {[]string{"nodeName"}, 2, host{disk: "tank:vm-210-disk-0", shared: true}, "", ""},
 		"a disk without snapshots moves":       {[]string{"disks[0].datastoreId"}, 0, host{disk: "tank:vm-210-disk-0"}, "", ""},
@@ -260,7 +284,7 @@ func TestChangesThatSnapshotsHold(t *testing.T) {
 			}
 			require.Empty(t, wanted)
 			require.Equal(t, risk.Impossible, tools.Kind)
-			require.Equal(t, []string{"memory 1024 → 2048 MiB", test.what}, tools.What)
+			require.Equal(t, "memory 1024 → 2048 MiB; "+test.what, strings.Join(tools.What, "; "))
 			require.Equal(t, "refused: "+test.way, assessment.Refusal(nil))
 		})
 	}

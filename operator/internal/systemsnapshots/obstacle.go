@@ -13,11 +13,13 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// What Proxmox VE refuses of a disk that a snapshot has (qemu-server, API2/Qemu.pm, move_vm_disk; QemuMigrate.pm, scan_local_volumes). A disk
-// grows with snapshots, and so does the root of a container, whose other changes replace it.
+// What Proxmox VE refuses of a disk and of an ISO that a snapshot has (qemu-server, API2/Qemu.pm, move_vm_disk; QemuMigrate.pm,
+// scan_local_volumes, which looks at the CD-ROMs of all snapshots, too). A disk grows with snapshots, and so does the root of a container, whose
+// other changes replace it.
 const (
-	movesNoDisk   = "Proxmox VE moves no disk that has some (%s)"
-	movesNoLocals = "Proxmox VE moves no machine whose disks have some (%s) to another host, unless both hosts share the storage"
+	movesNoDisk   = "Proxmox VE does not move a disk that a snapshot has (%s)"
+	movesNoLocals = "Proxmox VE does not move a machine to another host while a snapshot has one of its disks (%s), unless both hosts share the storage"
+	movesNoISOs   = "Proxmox VE does not move a machine to another host while a snapshot has an ISO of a local storage (%s)"
 )
 
 var diskMoves = regexp.MustCompile(`^disks\[\d+\]\.datastoreId$`)
@@ -42,65 +44,62 @@ func (s subject) mayBeHeld() bool {
 	})
 }
 
-// hold is why a change cannot be made with snapshots, each reason once, and the names of those that are in its way already, the oldest first. It
-// is empty if the change can be made.
-type hold struct{ why, by []string }
+// hold is why a change cannot be made.
+type hold struct {
+	why      []string // what snapshots prevent, each reason once
+	by       []string // the snapshots that are in its way already, the oldest first
+	always   bool     // the snapshot of this run would be in its way, too
+	inserted []string // the drives with an ISO that keep the machine on its host
+}
+
+// isFree reports whether the change can be made.
+func (h hold) isFree() bool { return len(h.why) == 0 && len(h.inserted) == 0 }
 
 // held returns what snapshots hold of the change: those that are there, and that of this run, which has all disks of the machine. A disk that was
-// added after a snapshot is not in it.
+// added after a snapshot is not in it. An ISO in a drive, which somebody can have put there by hand, holds the machine also without a snapshot.
 func (s subject) held(ctx context.Context, host Host, wanted Wanted, taken []pve.Snapshot) (found hold, err error) {
 	if !s.mayBeHeld() {
 		return found, nil
 	}
-	config, err := host.GuestConfig(ctx, wanted.Guest)
+	now, err := host.GuestConfig(ctx, wanted.Guest)
 	if err != nil {
 		return found, unread("the configuration of "+s.Name, err)
 	}
-	now, all := config.Disks(), make([]drives, len(taken))
+	then := make([]pve.GuestConfig, len(taken))
 	for i, one := range taken {
-		then, err := host.SnapshotConfig(ctx, wanted.Guest, one.Name)
-		if err != nil {
+		if then[i], err = host.SnapshotConfig(ctx, wanted.Guest, one.Name); err != nil {
 			return found, unread(fmt.Sprintf("the snapshot %s of %s", one.Name, s.Name), err)
 		}
-		all[i] = then.Disks()
 	}
+	isLocal, err := s.local(ctx, host, wanted.Guest)
+	if err != nil {
+		return found, err
+	}
+	moved := s.movedDisks(now.Disks())
+	movedOf := func(config pve.GuestConfig) []string { return moved.of(config.Disks()) }
+	disksOf := func(config pve.GuestConfig) []string { return isLocal.of(config.Disks()) }
+	isosOf := func(config pve.GuestConfig) []string { return isLocal.of(config.ISOs()) }
+	found.inserted, found.always = isosOf(now), len(movedOf(now))+len(disksOf(now)) > 0
+	all := then
 	if s.KeptSnapshots() > 0 && wanted.Standing == "" {
-		all = append(all, now)
+		all = append(slices.Clip(then), now)
 	}
-	moved := s.movedDisks(now)
-	local, err := s.localDisks(ctx, host, wanted.Guest, all)
-	found.add(movesNoDisk, moved, all)
-	found.add(movesNoLocals, local, all)
+	found.add(movesNoDisk, movedOf, all)
+	found.add(movesNoLocals, disksOf, all)
+	found.add(movesNoISOs, isosOf, then) // that of this run has none: the drives are emptied before
 	for i, one := range taken {
-		if len(all[i].of(moved)) > 0 || len(all[i].of(local)) > 0 {
+		if len(movedOf(then[i]))+len(disksOf(then[i]))+len(isosOf(then[i])) > 0 {
 			found.by = append(found.by, one.Name)
 		}
 	}
-	return found, err
+	return found, nil
 }
 
-// drives are the disks of a machine, or of one of its snapshots: the volumes by their drives.
-type drives map[string]string
-
-// disks are volumes, with the drives that they are or were.
-type disks map[string]string
-
-// of returns the drives of the disks whose volumes are among these.
-func (d drives) of(wanted disks) []string {
-	var found []string
-	for _, volume := range d {
-		if drive, isThere := wanted[volume]; isThere {
-			found = append(found, drive)
-		}
-	}
-	return found
-}
-
-// add adds a reason if one of the snapshots has one of the disks.
-func (h *hold) add(why string, wanted disks, snapshots []drives) {
+// add adds a reason if one of the snapshots has drives that the change concerns.
+func (h *hold) add(why string, drivesOf func(pve.GuestConfig) []string, snapshots []pve.GuestConfig) {
 	var names []string
 	for _, one := range snapshots {
-		names = append(names, one.of(wanted)...)
+		names = append(names, drivesOf(one)...)
 	}
 	slices.Sort(names)
 	if names = slices.Compact(names); len(names) > 0 {
@@ -108,8 +107,22 @@ func (h *hold) add(why string, wanted disks, snapshots []drives) {
 	}
 }
 
+// disks are volumes, with the drives that they are now.
+type disks map[string]string
+
+// of returns the drives that the disks are now, of those that are among these volumes of drives.
+func (d disks) of(volumes map[string]string) []string {
+	var found []string
+	for _, volume := range volumes {
+		if drive, isThere := d[volume]; isThere {
+			found = append(found, drive)
+		}
+	}
+	return found
+}
+
 // movedDisks returns the disks that move to another storage.
-func (s subject) movedDisks(now drives) disks {
+func (s subject) movedDisks(now map[string]string) disks {
 	moved := disks{}
 	for _, path := range s.step.Changed {
 		if !diskMoves.MatchString(path) {
@@ -123,24 +136,32 @@ func (s subject) movedDisks(now drives) disks {
 	return moved
 }
 
-// localDisks returns the disks in snapshots that go to another host, because only that of the machine has their storage: also those for the
-// firmware and for a TPM, and those that only a snapshot has.
-func (s subject) localDisks(ctx context.Context, host Host, guest pve.Guest, snapshots []drives) (disks, error) {
-	if !slices.Contains(s.step.Changed, hostChanges) || len(snapshots) == 0 {
-		return nil, nil
+// local reports whether a storage is one that only the host of a machine has. None counts as one if the machine stays on its host.
+type local func(storage string) bool
+
+// of returns the drives whose volumes are on such a storage, in their order.
+func (l local) of(volumes map[string]string) []string {
+	var found []string
+	for drive, volume := range volumes {
+		if on, _, _ := strings.Cut(volume, ":"); l(on) {
+			found = append(found, drive)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// local asks for the storages if the machine goes to another host: what is on a local one goes with it, also the disks for the firmware and for a
+// TPM, and those that only a snapshot has.
+func (s subject) local(ctx context.Context, host Host, guest pve.Guest) (local, error) {
+	if !slices.Contains(s.step.Changed, hostChanges) {
+		return func(string) bool { return false }, nil
 	}
 	storages, err := host.Storages(ctx, guest.Node)
 	if err != nil {
 		return nil, unread("the storages of "+guest.Node, err)
 	}
-	local := disks{}
-	for _, one := range snapshots {
-		for drive, volume := range one {
-			on, _, _ := strings.Cut(volume, ":")
-			if !slices.ContainsFunc(storages, func(one pve.Storage) bool { return one.Name == on && bool(one.Shared) }) {
-				local[volume] = drive
-			}
-		}
-	}
-	return local, nil
+	return func(storage string) bool {
+		return !slices.ContainsFunc(storages, func(one pve.Storage) bool { return one.Name == storage && bool(one.Shared) })
+	}, nil
 }

@@ -5,6 +5,8 @@ package migrate
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,7 +109,7 @@ func (s *Service) checkMovable(w *task.Worker, c *api.Call, m *config.VM) error 
 		}
 	}
 
-	drives, err := s.settings.Drives(m.Config)
+	drives, err := s.drivesOf(m)
 	if err != nil {
 		return err
 	}
@@ -133,6 +135,29 @@ func (s *Service) checkMovable(w *task.Worker, c *api.Call, m *config.VM) error 
 	}
 
 	return nil
+}
+
+// drivesOf returns the drives of a VM and, with the volumes that it does not have any more, those of its snapshots (QemuServer.pm, foreach_volid).
+func (s *Service) drivesOf(m *config.VM) ([]*vmconfig.Drive, error) {
+	drives, err := s.settings.Drives(m.Config)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, name := range slices.Sorted(maps.Keys(m.Snapshots)) {
+		taken, err := s.settings.Drives(m.Snapshots[name].Config)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, drive := range taken {
+			if !slices.ContainsFunc(drives, func(d *vmconfig.Drive) bool { return d.Volume() == drive.Volume() }) {
+				drives = append(drives, drive)
+			}
+		}
+	}
+
+	return drives, nil
 }
 
 // stuck returns why a drive cannot be moved, or "".
