@@ -41,7 +41,7 @@ var remedies = []remedy{
 	{texts: []string{"qm stop {vmid}", "qm stop VMID", "qm stop"}, works: stopAVM},
 	{texts: []string{"qm reboot %d"}, works: rebootAVM},
 	{texts: []string{"qm reset VMID", "qm reset %d", "qm reset"}, works: resetAVM},
-	{texts: []string{"qm set VMID --ide0 none,media=cdrom", "qm set %d --%s none,media=cdrom", "qm set %[3]d --%[1]s none,media=cdrom"}, works: takeTheISOOut},
+	{texts: []string{"qm set VMID --ide0 none,media=cdrom", "qm set %d --%s none,media=cdrom", "qm set %[3]d --%[1]s none,media=cdrom", "qm set %[3]s --ide0 none,media=cdrom"}, works: takeTheISOOut},
 	{texts: []string{"qm set {vmid} --protection 0"}, works: unprotectAVM},
 	{texts: []string{"qm set {vmid} --agent 0"}, works: turnTheAgentOff},
 	{texts: []string{"qm set VMID --citype nocloud", "qm set %d --citype nocloud"}, works: nameTheFormat},

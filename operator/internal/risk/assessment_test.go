@@ -29,6 +29,7 @@ func rows() []row {
 	memory := map[string]any{"memory": map[string]any{"dedicated": 16384.0}}
 	toolsURN, piholeURN := urn(token.StandaloneMachine, "site-tools"), urn(token.StandaloneContainer, "site-pihole")
 	image := map[string]any{"create": "em-infra image template vmhost 9100 debian tank local:import/debian.qcow2", "delete": "em-infra image release vmhost 9100"}
+	cloned := map[string]any{"clone": map[string]any{"vmId": 9100.0}}
 	return []row{
 		{
 			"a node rejoins", "worker with a changed configuration", gone("w-1", "worker", 111),
@@ -233,7 +234,7 @@ func rows() []row {
 				{op: apitype.OpCreate, kind: token.VirtualMachine, name: "site-nas-vm", parent: urn(token.StandaloneMachine, "site-nas"), new: appliance("none", map[string]any{"name": "nas", "vmId": 221.0})},
 				{op: apitype.OpCreate, kind: token.Command, name: "site-iso-opnsense-vmhost", new: map[string]any{"create": "em-infra image ensure vmhost " + iso}},
 			},
-			" CREATE   nas                       VM 221 on vmhost\n" +
+			" CREATE   nas                       VM 221 on vmhost\n          its disk is blank and its drive is empty, so it boots nothing: set ejected: false, run up, and install it\n" +
 				" CREATE   site-iso-opnsense-vmhost  local:iso/opnsense-abab.iso, unless the host has it\n" +
 				" CREATE   tools                     VM 210 on vmhost\n          it boots the ISO in its drive: install it on its console in Proxmox VE, then set ejected: true\n", "",
 		},
@@ -286,6 +287,26 @@ func rows() []row {
 			"refused: set host back to vmhost for tools and ejected: true, run up, and then move it",
 		},
 		{
+			"a system is changed", "a machine with an image cannot move with an ISO that somebody has put into its drive", []event{{
+				op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
+				old: appliance(iso, cloned), new: appliance(iso, map[string]any{"clone": cloned["clone"], "nodeName": "other"}), changed: []string{"nodeName"},
+			}},
+			" CANNOT   tools  host vmhost → other; a machine does not move with an ISO in its drive, local:iso/opnsense-abab.iso\n",
+			"refused: set host back to vmhost for tools, empty its drive as root on vmhost: `qm set 210 --ide0 none,media=cdrom`, and then move it",
+		},
+		{
+			"a system is changed", "a machine whose image was changed to an ISO cannot move with it", []event{
+				{
+					op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
+					old: appliance(iso, cloned), new: appliance(iso, map[string]any{"clone": cloned["clone"], "nodeName": "other"}), changed: []string{"nodeName"},
+				},
+				download(apitype.OpCreate, "other", "", iso),
+			},
+			" CREATE   site-iso-opnsense-other  local:iso/opnsense-abab.iso, unless the host has it\n" +
+				" CANNOT   tools                    host vmhost → other; a machine does not move with an ISO in its drive, local:iso/opnsense-abab.iso\n",
+			"refused: set host back to vmhost for tools and ejected: true, run up, and then move it",
+		},
+		{
 			"a system is changed", "an appliance with an empty drive moves", []event{{
 				op: apitype.OpUpdate, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN,
 				old: appliance("none", nil), new: appliance("none", map[string]any{"nodeName": "other"}), changed: []string{"nodeName"},
@@ -305,6 +326,23 @@ func rows() []row {
 				old: pihole(nil), new: pihole(map[string]any{"vmId": 212.0}), changed: []string{"vmId"},
 			}},
 			" REPLACE  pihole  vmid 211 → 212; it is deleted and made again\n          what is on its disks is lost\n", "refused: say --allow-replace pihole to go on, or set vmid back to 211 for pihole",
+		},
+		{
+			"a system is replaced", "appliances, one of them ejected, and a machine with an image whose image was changed to an ISO", []event{
+				{op: apitype.OpReplace, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN, old: appliance(iso, nil), new: appliance(iso, map[string]any{"vmId": 212.0})},
+				{
+					op: apitype.OpReplace, kind: token.VirtualMachine, name: "site-nas-vm", parent: urn(token.StandaloneMachine, "site-nas"),
+					old: appliance("none", map[string]any{"name": "nas"}), new: appliance("none", map[string]any{"name": "nas", "vmId": 213.0}),
+				},
+				{
+					op: apitype.OpReplace, kind: token.VirtualMachine, name: "site-web-vm", parent: urn(token.StandaloneMachine, "site-web"),
+					old: appliance(iso, map[string]any{"name": "web", "clone": cloned["clone"]}), new: appliance(iso, map[string]any{"name": "web", "vmId": 214.0, "clone": cloned["clone"]}),
+				},
+			},
+			" REPLACE  nas    vmid 210 → 213; it is deleted and made again\n          what is on its disks is lost\n          its disk is blank and its drive is empty, so it boots nothing: set ejected: false, run up, and install it\n" +
+				" REPLACE  tools  vmid 210 → 212; it is deleted and made again\n          what is on its disks is lost\n          it boots the ISO in its drive: install it on its console in Proxmox VE, then set ejected: true\n" +
+				" REPLACE  web    vmid 210 → 214; it is deleted and made again\n          what is on its disks is lost\n",
+			"refused: say --allow-replace nas --allow-replace tools --allow-replace web to go on, or set vmid back to 210 for nas, or set vmid back to 210 for tools, or set vmid back to 210 for web",
 		},
 		{
 			"a system is deleted", "a machine", []event{{op: apitype.OpDelete, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN, old: tools(nil)}},
@@ -331,6 +369,32 @@ func rows() []row {
 			},
 			" REPLACE  site-image-9100              template of an image\n          machines that were cloned from it do not notice\n" +
 				" CREATE   site-template-debian-vmhost  local:vztmpl/debian.tar.zst, unless the host has it\n", "",
+		},
+		{
+			"what systems are made from", "another ISO under its name", []event{download(apitype.OpReplace, "vmhost", "local:iso/old.iso", iso)},
+			" CREATE   site-iso-opnsense-vmhost  local:iso/opnsense-abab.iso, unless the host has it; local:iso/old.iso is not needed any more, and stays on vmhost\n" +
+				"          to remove it, once no machine and no snapshot has it in its drive, as root on vmhost: `pvesm free local:iso/old.iso`\n", "",
+		},
+		{
+			"what systems are made from", "the same ISO is looked for again", []event{download(apitype.OpReplace, "vmhost", iso, iso)},
+			" CREATE   site-iso-opnsense-vmhost  local:iso/opnsense-abab.iso, unless the host has it\n", "",
+		},
+		{
+			"what systems are made from", "an ISO that another host still needs, which can have it from the same storage", []event{
+				download(apitype.OpDelete, "vmhost", "nas:iso/a.iso", ""), download(apitype.OpSame, "other", "nas:iso/a.iso", "nas:iso/a.iso"),
+			},
+			" CHANGE   site-iso-opnsense-vmhost  nas:iso/a.iso is still needed by site-iso-opnsense-other, and stays\n", "",
+		},
+		{
+			"what systems are made from", "another ISO on two hosts, one after the other", []event{
+				download(apitype.OpReplace, "vmhost", "nas:iso/a.iso", "nas:iso/b.iso"), download(apitype.OpSame, "other", "nas:iso/a.iso", "nas:iso/a.iso"),
+			},
+			" CREATE   site-iso-opnsense-vmhost  nas:iso/b.iso, unless the host has it; nas:iso/a.iso is still needed by site-iso-opnsense-other, and stays\n", "",
+		},
+		{
+			"what systems are made from", "a template of containers that nothing needs", []event{download(apitype.OpDelete, "vmhost", "local:vztmpl/debian.tar.zst", "")},
+			" CHANGE   site-iso-opnsense-vmhost  local:vztmpl/debian.tar.zst is not needed any more, and stays on vmhost\n" +
+				"          to remove it, once nothing else uses it, as root on vmhost: `pvesm free local:vztmpl/debian.tar.zst`\n", "",
 		},
 		{
 			"a template is replaced or deleted", "new version",

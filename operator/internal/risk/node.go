@@ -67,13 +67,14 @@ type topology struct {
 	restore      *Restore
 	freed        map[string]string       // the VMIDs of systems that are deleted, with their names
 	systems      map[resource.URN]string // the names of systems, by their components
+	sources      map[string][]string     // the Commands that stay of what systems are made from, by their volumes
 }
 
 // controlPlane is that role in a TalosNode's inputs.
 const controlPlane = "control-plane"
 
 func topologyOf(all []plan.Step, seen Seen) topology {
-	t := topology{nodes: make(map[resource.URN]*node), restore: seen.Restore, freed: freedBySystems(all), systems: systemsOf(all)}
+	t := topology{nodes: make(map[resource.URN]*node), restore: seen.Restore, freed: freedBySystems(all), systems: systemsOf(all), sources: sourcesAfter(all)}
 	for _, s := range all {
 		if s.URN.Type() == token.TalosNode {
 			t.nodes[s.URN] = &node{

@@ -76,9 +76,7 @@ func systemCreated(s plan.Step, t topology) *Finding {
 	if address := firstAddress(s.New); address != "" {
 		f.What[0] += ", " + address
 	}
-	if discOf(s.New) != "" {
-		f.Means = []string{"it boots the ISO in its drive: install it on its console in Proxmox VE, then set ejected: true"}
-	}
+	f.addInstallation(s)
 	if former := t.freed[vmidOf(s.New)]; former != "" {
 		f.Kind, f.What = Impossible, []string{fmt.Sprintf("VMID %s is that of %s, which is deleted in the same run: a new system is made before an old one is deleted", vmidOf(s.New), former)}
 		f.Means = []string{fmt.Sprintf("to begin anew under the other name, remove %s, run up, and then add %s", former, f.Subject)}
@@ -86,6 +84,20 @@ func systemCreated(s plan.Step, t topology) *Finding {
 	}
 	return f
 }
+
+// addInstallation says what a new machine boots that is not cloned from a template: its disk is blank.
+func (f *Finding) addInstallation(s plan.Step) {
+	switch {
+	case s.URN.Type() != token.VirtualMachine || isClone(s.New):
+	case discOf(s.New) != "":
+		f.Means = append(f.Means, "it boots the ISO in its drive: install it on its console in Proxmox VE, then set ejected: true")
+	case propertymap.Text(s.New, "cdrom.fileId") == "none":
+		f.Means = append(f.Means, "its disk is blank and its drive is empty, so it boots nothing: set ejected: false, run up, and install it")
+	}
+}
+
+// isClone reports whether a machine is cloned from a template. One whose image was changed to an ISO keeps saying so.
+func isClone(inputs map[string]any) bool { return propertymap.At(inputs, "clone") != nil }
 
 // firstAddress returns the first static address of a system, without the length of its subnet.
 func firstAddress(inputs map[string]any) string {
@@ -99,14 +111,14 @@ func firstAddress(inputs map[string]any) string {
 
 // systemChanged reports what a change does: a virtual machine is stopped and started for most of its hardware, and a container for its
 // size, its network and its system.
-func systemChanged(s plan.Step, _ topology) *Finding {
+func systemChanged(s plan.Step, t topology) *Finding {
 	f := &Finding{Kind: Change, Subject: systemName(s), rank: rankRest}
 	of := machineupdate.OfVirtualMachine
 	if s.URN.Type() == token.Container {
 		of = machineupdate.OfContainer
 	}
 	f.addChanges(s, of)
-	f.addMoveWithDisc(s)
+	f.addMoveWithDisc(s, t)
 	if f.Kind == Reboot {
 		f.Means = append(f.Means, fmt.Sprintf("it is away while it reboots, about %d min", rebootMinutes))
 	}
@@ -124,14 +136,25 @@ func discOf(inputs map[string]any) string {
 // addMoveWithDisc makes it impossible to move a machine with an ISO in its drive to another host: Proxmox VE migrates none with an ISO on a
 // storage that both hosts do not share (qemu-server, QemuMigrate.pm, scan_local_volumes), and the provider migrates a machine before it
 // changes its drive (bpg/terraform-provider-proxmox v0.73.0, vm.go, vmUpdate).
-func (f *Finding) addMoveWithDisc(s plan.Step) {
+func (f *Finding) addMoveWithDisc(s plan.Step, t topology) {
 	before, after := propertymap.Text(s.Old, "nodeName"), propertymap.Text(s.New, "nodeName")
 	if before == after || discOf(s.Old) == "" {
 		return
 	}
 	f.Kind, f.Means = Impossible, nil
 	f.What = append(f.What, "a machine does not move with an ISO in its drive, "+discOf(s.Old))
+	if isDiscOfOthers(s, t) {
+		f.Undo = append(f.Undo, fmt.Sprintf("set host back to %[1]s for %[2]s, empty its drive as root on %[1]s: `qm set %[3]s --ide0 none,media=cdrom`, and then move it", before, f.Subject, vmidOf(s.Old)))
+		return
+	}
 	f.Undo = append(f.Undo, fmt.Sprintf("set host back to %s for %s and ejected: true, run up, and then move it", before, f.Subject))
+}
+
+// isDiscOfOthers reports whether somebody has put the ISO into the drive of a machine with an image. No run empties that drive, and the inventory has
+// no ejected for it.
+func isDiscOfOthers(s plan.Step, t topology) bool {
+	disc := discOf(s.Old)
+	return isClone(s.New) && discOf(s.New) == disc && len(t.sources[disc]) == 0
 }
 
 // replacing are the properties of a system whose change replaces it, by their keys in the inventory.
@@ -151,6 +174,7 @@ func systemReplaced(s plan.Step, _ topology) *Finding {
 	}
 	f.What = append(f.What, "it is deleted and made again")
 	f.Means = []string{"what is on its disks is lost"}
+	f.addInstallation(s)
 	f.Needs = []Permission{{Flag: FlagReplace, Subject: f.Subject}}
 	return f
 }
@@ -194,30 +218,4 @@ func sizeOf(inputs map[string]any) int {
 		return 0
 	}
 	return size
-}
-
-// sourceOfSystems matches the Commands that make the templates of images, and have hosts download ISOs and templates of containers.
-func sourceOfSystems(s plan.Step, _ topology) bool {
-	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.Contains(propertymap.Text(s.Present(), "create"), " image ")
-}
-
-func sourceChanged(s plan.Step, _ topology) *Finding {
-	words := strings.Fields(propertymap.Text(s.Present(), "create"))
-	host, volume := words[len(words)-2], words[len(words)-1]
-	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{volume + ", unless the host has it"}, rank: rankRest}
-	if s.Op == apitype.OpDelete {
-		f.Kind, f.What = Change, []string{fmt.Sprintf("%s is not needed any more, and stays on %s", volume, host)}
-		once := ""
-		if strings.Contains(volume, ":iso/") {
-			once = "once no machine and no snapshot has it in its drive, "
-		}
-		f.Means = []string{fmt.Sprintf("to remove it, %sas root on %s: `pvesm free %s`", once, host, volume)}
-	}
-	if propertymap.Text(s.Present(), "delete") != "" {
-		f.Kind, f.What, f.Means = kinds[s.Op], []string{"template of an image"}, nil
-		if s.Op != apitype.OpCreate {
-			f.Means = []string{"machines that were cloned from it do not notice"}
-		}
-	}
-	return f
 }

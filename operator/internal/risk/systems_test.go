@@ -30,6 +30,14 @@ func appliance(drive string, others map[string]any) map[string]any {
 	return inputs
 }
 
+// download returns the event of a Command that has a host download an ISO.
+func download(op apitype.OpType, host, before, after string) event {
+	ensure := func(volume string) map[string]any {
+		return map[string]any{"create": fmt.Sprintf("em-infra image ensure %s %s", host, volume)}
+	}
+	return event{op: op, kind: token.Command, name: "site-iso-opnsense-" + host, old: ensure(before), new: ensure(after), changed: []string{"triggers[1]"}}
+}
+
 // pihole returns the inputs of a container, with others.
 func pihole(others map[string]any) map[string]any {
 	inputs := map[string]any{
