@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -102,6 +104,11 @@ func (s *session) On(state engine.State, host pve.Connection, place remedy.Place
 func (s *session) OfSystems(inv *systems.Inventory) *Session {
 	s.inventory, s.layer = nil, systemsLayer{inv}
 	return s
+}
+
+// SystemsByHand returns what was changed by hand of systems.
+func (s *session) SystemsByHand(ctx context.Context, deployment apitype.DeploymentV3) OutOfBand {
+	return s.layer.findByHand(ctx, s.host, deployment)
 }
 
 // NamedServers returns the nameservers of the cluster that other stacks make.

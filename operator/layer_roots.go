@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -43,7 +44,10 @@ func (l *outOfBand) askForRoots(ctx context.Context, host pve.Connection, deploy
 }
 
 func (l *outOfBand) noteRoot(command *apitype.ResourceV3, container string, exists bool, config pve.GuestConfig) {
-	have, difference := drift.Root(command.Inputs, exists, config)
+	have, difference, err := drift.Root(command.Inputs, exists, config)
+	if err != nil {
+		l.Unread = append(l.Unread, fmt.Sprintf("the root of %s: %v", container, err))
+	}
 	if have == nil {
 		return
 	}

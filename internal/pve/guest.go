@@ -67,3 +67,19 @@ func RootGiB(setting string) (int, error) {
 	}
 	return strconv.Atoi(match[1])
 }
+
+// growsRoot matches the Command of a container's root: em-infra container grow HOST VMID GIB.
+var growsRoot = regexp.MustCompile(` container grow \S+ \d+ (\d+)$`)
+
+// GrownGiB returns the size in GiB that a Command grows the root of a container to; 0 if the text is no such Command.
+func GrownGiB(command string) int {
+	match := growsRoot.FindStringSubmatch(command)
+	if match == nil {
+		return 0
+	}
+	size, err := strconv.Atoi(match[1])
+	if err != nil { // more digits than a number has
+		return 0
+	}
+	return size
+}

@@ -3,7 +3,6 @@ package risk
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -13,6 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/machineupdate"
+	"github.com/em-infra/em-infra/internal/pve"
 )
 
 // isSystem reports whether a step is that of a machine or a container that is no node of a cluster.
@@ -194,7 +194,7 @@ func rootOfContainer(s plan.Step, _ topology) bool {
 
 // rootGrows says the sizes, which end the text of the Command. A new container has a line of its own.
 func rootGrows(s plan.Step, t topology) *Finding {
-	before, after := sizeOf(s.Old), sizeOf(s.New)
+	before, after := pve.GrownGiB(propertymap.Text(s.Old, "create")), pve.GrownGiB(propertymap.Text(s.New, "create"))
 	if s.Op != apitype.OpUpdate || before == after || before == 0 {
 		return nil
 	}
@@ -205,17 +205,4 @@ func rootGrows(s plan.Step, t topology) *Finding {
 		f.Undo = []string{fmt.Sprintf("set diskGiB back to %d", before)}
 	}
 	return f
-}
-
-// sizeOf returns the size that a Command grows a root to; 0 if it does not say.
-func sizeOf(inputs map[string]any) int {
-	words := strings.Fields(propertymap.Text(inputs, "create"))
-	if len(words) == 0 {
-		return 0
-	}
-	size, err := strconv.Atoi(words[len(words)-1])
-	if err != nil {
-		return 0
-	}
-	return size
 }
