@@ -114,7 +114,7 @@ func TestASystemKeepsWhatItWasBornWith(t *testing.T) {
 	r, err := run(t, false, systems)
 	require.NoError(t, err)
 	machine := r.Named(t, tokenVM, "files-vm").RegisterRPC
-	require.Equal(t, []string{"clone", "initialization", "cdrom", "disks[0].speed", "disks[1].speed"}, machine.GetIgnoreChanges())
+	require.Equal(t, []string{"clone", "initialization", "cdrom", "disks[0].speed", "disks[1].speed"}, machine.GetIgnoreChanges(), "an ISO from before it had an image stays in its drive")
 	require.True(t, machine.GetDeleteBeforeReplace())
 	require.True(t, machine.GetProtect())
 	for _, name := range []string{"firewall-vm", "nas-vm"} {
@@ -214,7 +214,7 @@ Cards[0].Address: a blank machine has no cloud-init: leave it out`},
 		}, "ISO: is on another host: download one to the machine's own"},
 		"an ISO of a clone": {func(a *components.VirtualMachineArgs, _ *components.ISO, image *components.ImageTemplate) {
 			a.Blank, a.Template = false, image
-		}, "ISO: a machine from a template is installed from none: leave it out, or set Blank"},
+		}, "ISO: a machine from a template needs no ISO: leave it out, or set Blank"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -64,12 +64,12 @@ func NewVirtualMachine(ctx *pulumi.Context, name string, args *VirtualMachineArg
 	if err := ctx.RegisterComponentResourceV2(typeVirtualMachine, name, inputs, m, append(opts, protectedSystem(args.Protect))...); err != nil {
 		return nil, err
 	}
-	born := clonedSystem(1 + len(args.DataDisks))
+	policy := clonedSystem(1 + len(args.DataDisks))
 	if args.Blank {
-		born = blankSystem(1 + len(args.DataDisks))
+		policy = blankSystem(1 + len(args.DataDisks))
 	}
 	var err error
-	m.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", systemVM(ctx.Stack(), args), pulumi.Parent(m), pulumi.DependsOn(args.makers()), born)
+	m.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", systemVM(ctx.Stack(), args), pulumi.Parent(m), pulumi.DependsOn(args.makers()), policy)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func (args *VirtualMachineArgs) validate() error {
 // validateOrigin refuses what does not fit to where the system comes from.
 func (args *VirtualMachineArgs) validateOrigin() error {
 	if !args.Blank {
-		return require(args.ISO == nil, "ISO", "a machine from a template is installed from none: leave it out, or set Blank")
+		return require(args.ISO == nil, "ISO", "a machine from a template needs no ISO: leave it out, or set Blank")
 	}
 	const noCloudInit = "a blank machine has no cloud-init: leave it out"
 	problems := []error{

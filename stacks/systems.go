@@ -12,7 +12,7 @@ import (
 
 // Names of the outputs of a stack of systems, beside [OutputContract] and [OutputPlugins]. They are a contract.
 const (
-	// OutputSystemAddresses maps the name of a system to its first static address; a system with DHCP alone has none, and one from an ISO has none either.
+	// OutputSystemAddresses maps the name of a system to its first static address; systems with DHCP only, and machines from an ISO, are not in it.
 	OutputSystemAddresses = "systemAddresses"
 	// OutputSystemVMIDs maps the name of a system to its VMID.
 	OutputSystemVMIDs = "systemVmIds"

@@ -240,8 +240,8 @@ func (s *Service) Resize(node, id string, bytes uint64) error {
 	return st.Resize(node, id, bytes)
 }
 
-// Inscribe records the system that was installed on a volume.
-func (s *Service) Inscribe(node, id, origin string) error {
+// RecordSystem records the system that was installed on a volume.
+func (s *Service) RecordSystem(node, id, origin string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

@@ -24,5 +24,5 @@ func (s *Service) Install(m *config.VM, shown machine.Machine) error {
 		return err
 	}
 
-	return s.storages.Inscribe(m.Node, drive.Volume(), shown.ISOOrigin)
+	return s.storages.RecordSystem(m.Node, drive.Volume(), shown.ISOOrigin)
 }

@@ -39,8 +39,8 @@ type Storages interface {
 	MakeBase(node, id string) (string, error)
 	Resize(node, id string, bytes uint64) error
 	Free(node, id string)
-	// Inscribe records the system that was installed on a volume.
-	Inscribe(node, id, origin string) error
+	// RecordSystem records the system that was installed on a volume.
+	RecordSystem(node, id, origin string) error
 }
 
 // Permissions checks what callers may do.
