@@ -89,13 +89,18 @@ func newHostsRehearsal(t testing.TB, stack string) *rehearsal {
 	return r
 }
 
-// byHandOnVMHost is what no API does on vmhost with its IOMMU off and its graphics card in use: an AMD processor, GRUB.
-const byHandOnVMHost = `         # in the setup of the firmware: turn on AMD-Vi, often named IOMMU, unless it is on
-         # replaces /etc/modprobe.d/vfio.conf; ` + "`grep -r vfio-pci /etc/modprobe.d`" + ` shows what is there now
+// byHandOnVMHost is what no API does on vmhost with its IOMMU off and its only graphics card in use: an AMD processor, GRUB.
+const byHandOnVMHost = `         # no display is left to the host: its screen stays black from the
+         # reboot on, so check first that you reach the host by SSH
+         # vfio.conf is replaced: if this shows more IDs or options of vfio-pci,
+         # add them to the new vfio.conf and remove them there:
+         grep -rsE 'vfio[-_]pci' /etc/modprobe.d /proc/cmdline
+         cp -a --backup=numbered /etc/modprobe.d/vfio.conf /etc/modprobe.d/vfio.conf.before 2>/dev/null || true
          echo 'options vfio-pci ids=10de:2204' > /etc/modprobe.d/vfio.conf
          echo 'softdep nouveau pre: vfio-pci' >> /etc/modprobe.d/vfio.conf
          echo 'softdep nvidiafb pre: vfio-pci' >> /etc/modprobe.d/vfio.conf
          update-initramfs -u -k all
+         # at this reboot, in the firmware's set-up: turn on AMD-Vi (IOMMU)
          reboot
 `
 
@@ -106,7 +111,7 @@ func (r *rehearsal) isLeftToAPerson(output string) {
 	_, end, found := strings.Cut(output, "left for you:\n")
 	require.True(r.t, found, output)
 	require.Contains(r.t, end, " warn  PCI 0000:01:00.0 on vmhost is in no IOMMU group")
-	require.Contains(r.t, end, "since no API can, then run `em-infra preflight --stack "+r.stack+" ")
+	require.Contains(r.t, end, "run these commands on vmhost as root, which the API of Proxmox VE cannot do, then run `em-infra preflight --stack "+r.stack+" ")
 	require.Contains(r.t, end, byHandOnVMHost, "after the run")
 	for _, command := range []string{"preview", "preflight"} {
 		require.Contains(r.t, r.mustRun(0, command, "--lab"), byHandOnVMHost, command)

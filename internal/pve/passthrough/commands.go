@@ -6,32 +6,35 @@ import (
 	"strings"
 )
 
-// Commands returns what to do on the host, in order: commands for a shell of root, and comments for what no command does.
+// Commands returns what to do on the host, in order: commands for a shell of root, and comments for what no command does. They may be run
+// again before the reboot.
 func (l Lack) Commands() []string {
 	if l.IsEmpty() {
 		return nil
 	}
 	var lines []string
 	if len(l.ungrouped) > 0 {
-		lines = append(lines, l.facts.firmware())
 		lines = append(lines, l.facts.kernelOptions()...)
 	}
 	if len(l.held) > 0 {
 		lines = append(lines, l.vfio()...)
 	}
+	if len(l.ungrouped) > 0 {
+		lines = append(lines, l.facts.firmware())
+	}
 	return append(lines, "reboot")
 }
 
-// firmware says what the firmware calls the IOMMU.
+// firmware says what the firmware calls the IOMMU. Its set-up is reached by a reboot, so this stands before the only one.
 func (f Facts) firmware() string {
-	name := "VT-d (Intel) or AMD-Vi (AMD)"
+	name := "VT-d/AMD-Vi"
 	switch f.Processor {
 	case Intel:
 		name = "VT-d"
 	case AMD:
 		name = "AMD-Vi"
 	}
-	return fmt.Sprintf("# in the setup of the firmware: turn on %s, often named IOMMU, unless it is on", name)
+	return fmt.Sprintf("# at this reboot, in the firmware's set-up: turn on %s (IOMMU)", name)
 }
 
 // offSwitches are the options with which a kernel leaves the IOMMU off (Linux, kernel-parameters.txt).
@@ -55,7 +58,7 @@ func (f Facts) kernelOptions() []string {
 	}
 	var lines []string
 	if f.Processor == "" && edits[len(edits)-1].add != "" {
-		lines = append(lines, "# the processor is not known here: without one of Intel's, leave out "+intelOption)
+		lines = append(lines, "# without a processor of Intel's, leave out the line of "+intelOption)
 	}
 	switch f.loader() {
 	case GRUB:
@@ -63,9 +66,9 @@ func (f Facts) kernelOptions() []string {
 	case SystemdBoot:
 		return append(lines, inSystemdBoot(edits)...)
 	default:
-		lines = append(lines, "# the boot loader is not known here; `efibootmgr -v` names grubx64.efi or shimx64.efi with GRUB:")
+		lines = append(lines, "# if `efibootmgr -v` names grubx64.efi or shimx64.efi, it is GRUB:")
 		lines = append(lines, inGRUB(edits)...)
-		lines = append(lines, "# and systemd-bootx64.efi with systemd-boot, then instead:")
+		lines = append(lines, "# if it names systemd-bootx64.efi, it is systemd-boot, so instead:")
 		return append(lines, inSystemdBoot(edits)...)
 	}
 }
@@ -73,16 +76,20 @@ func (f Facts) kernelOptions() []string {
 // edit adds an option to the command line of the kernel, or removes one.
 type edit struct{ add, remove string }
 
+// inGRUB are the edits of GRUB's default options. They do not reach a value in single quotes, nor a file of /etc/default/grub.d.
 func inGRUB(edits []edit) []string {
 	var lines []string
 	for _, one := range edits {
 		expression := fmt.Sprintf(`/^GRUB_CMDLINE_LINUX/s/ *\b%s\b//g`, one.remove)
 		if one.add != "" {
-			expression = fmt.Sprintf(`s/^GRUB_CMDLINE_LINUX_DEFAULT="/&%s /`, one.add)
+			expression = fmt.Sprintf(`/%[1]s/!s/^GRUB_CMDLINE_LINUX_DEFAULT="/&%[1]s /`, one.add)
 		}
 		lines = append(lines, fmt.Sprintf("sed -i '%s' /etc/default/grub", expression))
 	}
-	return append(lines, "update-grub")
+	return append(lines,
+		"# if this does not show the change, edit the line that it shows:",
+		"grep -rsn CMDLINE_LINUX /etc/default/grub /etc/default/grub.d",
+		"update-grub")
 }
 
 func inSystemdBoot(edits []edit) []string {
@@ -90,30 +97,54 @@ func inSystemdBoot(edits []edit) []string {
 	for _, one := range edits {
 		expression := fmt.Sprintf(`s/ *\b%s\b//g`, one.remove)
 		if one.add != "" {
-			expression = fmt.Sprintf(`1s/$/ %s/`, one.add)
+			expression = fmt.Sprintf(`1{/%[1]s/!s/$/ %[1]s/}`, one.add)
 		}
 		lines = append(lines, fmt.Sprintf("sed -i '%s' /etc/kernel/cmdline", expression))
 	}
 	return append(lines, "proxmox-boot-tool refresh")
 }
 
-// vfio are the commands that give devices to vfio-pci when the host boots. Of several lists of IDs the last one counts, so one list has all.
+// vfio are the commands that give devices to vfio-pci when the host boots. Of several lists of IDs the last one counts, so one list has all;
+// modprobe reads only files whose names end with .conf, so the copy does not count.
 func (l Lack) vfio() []string {
 	given := l.given()
 	ids, drivers := l.idsAndDrivers(given)
-	lines := []string{
-		"# replaces /etc/modprobe.d/vfio.conf; `grep -r vfio-pci /etc/modprobe.d` shows what is there now",
-		fmt.Sprintf("echo 'options %s ids=%s' > /etc/modprobe.d/vfio.conf", VFIO, strings.Join(ids, ",")),
-	}
+	lines := append(l.losses(given, ids),
+		"# vfio.conf is replaced: if this shows more IDs or options of vfio-pci,",
+		"# add them to the new vfio.conf and remove them there:",
+		"grep -rsE 'vfio[-_]pci' /etc/modprobe.d /proc/cmdline",
+		"cp -a --backup=numbered "+vfioFile+" "+vfioFile+".before 2>/dev/null || true",
+		fmt.Sprintf("echo 'options %s ids=%s' > %s", VFIO, strings.Join(ids, ","), vfioFile),
+	)
 	for _, driver := range drivers {
-		lines = append(lines, fmt.Sprintf("echo 'softdep %s pre: %s' >> /etc/modprobe.d/vfio.conf", driver, VFIO))
+		lines = append(lines, fmt.Sprintf("echo 'softdep %s pre: %s' >> %s", driver, VFIO, vfioFile))
 	}
+	return append(lines, updateInitramfs+" -u -k all")
+}
+
+const (
+	vfioFile        = "/etc/modprobe.d/vfio.conf"
+	updateInitramfs = "update-initramfs"
+)
+
+// losses say what the host loses with the devices that are given: others of the same IDs, and its screen.
+func (l Lack) losses(given []Device, ids []string) []string {
+	var lines []string
+	isScreenLeft := false
 	for _, device := range l.devices {
-		if slices.Contains(ids, device.ID) && !slices.Contains(given, device) {
-			lines = append(lines, fmt.Sprintf("# PCI %s has the ID %s too, so the host loses it as well", device.Address, device.ID))
+		hasID := slices.Contains(ids, device.ID)
+		isScreenLeft = isScreenLeft || device.IsDisplay && !hasID && !l.isVirtual(device)
+		if hasID && !slices.Contains(given, device) {
+			lines = append(lines, fmt.Sprintf("# PCI %s has the ID %s too: the host loses it as well", device.Address, device.ID))
 		}
 	}
-	return append(lines, "update-initramfs -u -k all")
+	if len(lines) > 0 {
+		lines = append(lines, "# if the host needs it, leave out the lines up to "+updateInitramfs)
+	}
+	if !isScreenLeft {
+		lines = append(lines, "# no display is left to the host: its screen stays black from the", "# reboot on, so check first that you reach the host by SSH")
+	}
+	return lines
 }
 
 // given are the devices for vfio-pci: all functions of the displays that are wanted, or that vfio-pci has now. Other devices are left to
@@ -121,7 +152,8 @@ func (l Lack) vfio() []string {
 func (l Lack) given() []Device {
 	var slots []string
 	for _, device := range l.devices {
-		if device.IsDisplay && (slices.Contains(l.wanted, device.Address) || l.facts.Report.Drivers[device.Address].InUse == VFIO) {
+		isAsked := slices.Contains(l.wanted, device.Address) || l.facts.Report.Drivers[device.Address].InUse == VFIO
+		if device.IsDisplay && isAsked && !l.isVirtual(device) {
 			slots = append(slots, slot(device.Address))
 		}
 	}

@@ -51,13 +51,15 @@ type Facts struct {
 }
 
 // loader returns the boot loader. GRUB puts BOOT_IMAGE before the command line of the kernel, which systemd-boot does not. Without a
-// report, GRUB is certain with a legacy BIOS and with Secure Boot, for which Proxmox VE has no other one (system-booting.adoc).
+// report, it is GRUB with a legacy BIOS and with Secure Boot, for which Proxmox VE installs no other one (system-booting.adoc).
 func (f Facts) loader() Loader {
 	switch {
-	case f.LegacyBIOS, f.SecureBoot, f.hasOption("BOOT_IMAGE"):
+	case f.hasOption("BOOT_IMAGE"):
 		return GRUB
 	case len(f.Report.CommandLine) > 0:
 		return SystemdBoot
+	case f.LegacyBIOS, f.SecureBoot:
+		return GRUB
 	default:
 		return ""
 	}

@@ -45,11 +45,21 @@ func Of(host string, facts Facts, devices []Device, wanted []string) Lack {
 		if !devices[at].HasGroup {
 			lack.ungrouped = append(lack.ungrouped, address)
 		}
-		if driver := facts.Report.Drivers[address].InUse; devices[at].IsDisplay && driver != "" && driver != VFIO {
+		if driver := facts.Report.Drivers[address].InUse; devices[at].IsDisplay && driver != "" && driver != VFIO && !lack.isVirtual(devices[at]) {
 			lack.held = append(lack.held, address)
 		}
 	}
 	return lack
+}
+
+// isVirtual reports whether a display is a virtual function (SR-IOV), which the API does not say: its slot has another display as function 0.
+// The driver of that one makes the virtual ones, which often have its ID, so by their IDs vfio-pci would get it too and they would be gone.
+// Proxmox VE takes them from their driver when a machine starts.
+func (l Lack) isVirtual(device Device) bool {
+	physical := slot(device.Address) + ".0"
+	return device.IsDisplay && device.Address != physical && slices.ContainsFunc(l.devices, func(other Device) bool {
+		return other.IsDisplay && other.Address == physical
+	})
 }
 
 // IsEmpty reports whether the host lacks nothing.
@@ -73,6 +83,3 @@ func (l Lack) String() string {
 	}
 	return strings.Join(parts, "; ")
 }
-
-// TurnOn says in general how an IOMMU is turned on, without the facts of a host.
-const TurnOn = "turn on VT-d (Intel) or AMD-Vi (AMD) in the firmware of the host"

@@ -1,6 +1,10 @@
 package passthrough_test
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,63 +34,60 @@ const (
 	bySystemd = `initrd=\EFI\proxmox\6.8.12-9-pve\initrd.img-6.8.12-9-pve root=ZFS=rpool/ROOT/pve-1 boot=zfs`
 	modern    = "6.8.12-9-pve"
 	old       = "6.5.13-6-pve"
-	firmware  = ", often named IOMMU, unless it is on"
+	amdVi     = "# at this reboot, in the firmware's set-up: turn on AMD-Vi (IOMMU)"
+	vtd       = "# at this reboot, in the firmware's set-up: turn on VT-d (IOMMU)"
 )
 
 // TestCommandsForAnIOMMU: what is printed for a host whose IOMMU is off depends on its processor, its kernel and its boot loader.
 func TestCommandsForAnIOMMU(t *testing.T) {
 	t.Parallel()
 	const (
-		addInGRUB    = `sed -i 's/^GRUB_CMDLINE_LINUX_DEFAULT="/&intel_iommu=on /' /etc/default/grub`
-		addInSystemd = `sed -i '1s/$/ intel_iommu=on/' /etc/kernel/cmdline`
-		whichGRUB    = "# the boot loader is not known here; `efibootmgr -v` names grubx64.efi or shimx64.efi with GRUB:"
-		whichSystemd = "# and systemd-bootx64.efi with systemd-boot, then instead:"
+		addInGRUB    = `sed -i '/intel_iommu=on/!s/^GRUB_CMDLINE_LINUX_DEFAULT="/&intel_iommu=on /' /etc/default/grub`
+		addInSystemd = `sed -i '1{/intel_iommu=on/!s/$/ intel_iommu=on/}' /etc/kernel/cmdline`
+		unlessShown  = "# if this does not show the change, edit the line that it shows:"
+		show         = "grep -rsn CMDLINE_LINUX /etc/default/grub /etc/default/grub.d"
+		whichGRUB    = "# if `efibootmgr -v` names grubx64.efi or shimx64.efi, it is GRUB:"
+		whichSystemd = "# if it names systemd-bootx64.efi, it is systemd-boot, so instead:"
+		refresh      = "proxmox-boot-tool refresh"
 	)
 	for _, test := range []struct {
 		name  string
 		facts passthrough.Facts
 		want  []string
 	}{
-		{"AMD, which a kernel turns on by itself", booted(byGRUB, passthrough.Facts{Processor: passthrough.AMD, Kernel: old}), []string{
-			"# in the setup of the firmware: turn on AMD-Vi" + firmware, "reboot",
-		}},
-		{"Intel with a kernel that turns it on by itself", booted(bySystemd, passthrough.Facts{Processor: passthrough.Intel, Kernel: modern}), []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware, "reboot",
-		}},
-		{"Intel with the first kernel of a later major release", booted(byGRUB, passthrough.Facts{Processor: passthrough.Intel, Kernel: "7.0.2-1-pve"}), []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware, "reboot",
-		}},
+		{"AMD, which a kernel turns on by itself", booted(byGRUB, passthrough.Facts{Processor: passthrough.AMD, Kernel: old}), []string{amdVi, "reboot"}},
+		{"Intel with a kernel that turns it on by itself", booted(bySystemd, passthrough.Facts{Processor: passthrough.Intel, Kernel: modern}), []string{vtd, "reboot"}},
+		{"Intel with the first kernel of a later major release", booted(byGRUB, passthrough.Facts{Processor: passthrough.Intel, Kernel: "7.0.2-1-pve"}), []string{vtd, "reboot"}},
 		{"Intel with an older kernel, GRUB", booted(byGRUB, passthrough.Facts{Processor: passthrough.Intel, Kernel: old}), []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware, addInGRUB, "update-grub", "reboot",
+			addInGRUB, unlessShown, show, "update-grub", vtd, "reboot",
 		}},
 		{"Intel with an older kernel, systemd-boot", booted(bySystemd, passthrough.Facts{Processor: passthrough.Intel, Kernel: old}), []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware, addInSystemd, "proxmox-boot-tool refresh", "reboot",
+			addInSystemd, refresh, vtd, "reboot",
 		}},
-		{"an option that is given already", booted(byGRUB+" intel_iommu=on", passthrough.Facts{Processor: passthrough.Intel, Kernel: old}), []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware, "reboot",
-		}},
+		{"an option that is given already", booted(byGRUB+" intel_iommu=on", passthrough.Facts{Processor: passthrough.Intel, Kernel: old}), []string{vtd, "reboot"}},
 		{"turned off in GRUB", booted(byGRUB+" amd_iommu=off iommu=off", passthrough.Facts{Processor: passthrough.AMD, Kernel: modern}), []string{
-			"# in the setup of the firmware: turn on AMD-Vi" + firmware,
 			`sed -i '/^GRUB_CMDLINE_LINUX/s/ *\bamd_iommu=off\b//g' /etc/default/grub`, `sed -i '/^GRUB_CMDLINE_LINUX/s/ *\biommu=off\b//g' /etc/default/grub`,
-			"update-grub", "reboot",
+			unlessShown, show, "update-grub", amdVi, "reboot",
 		}},
 		{"turned off in systemd-boot, with an older kernel", booted(bySystemd+" intel_iommu=off", passthrough.Facts{Processor: passthrough.Intel, Kernel: old}), []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware,
-			`sed -i 's/ *\bintel_iommu=off\b//g' /etc/kernel/cmdline`, addInSystemd, "proxmox-boot-tool refresh", "reboot",
+			`sed -i 's/ *\bintel_iommu=off\b//g' /etc/kernel/cmdline`, addInSystemd, refresh, vtd, "reboot",
 		}},
 		{"no report: a legacy BIOS has GRUB", passthrough.Facts{Processor: passthrough.Intel, Kernel: old, LegacyBIOS: true}, []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware, addInGRUB, "update-grub", "reboot",
+			addInGRUB, unlessShown, show, "update-grub", vtd, "reboot",
 		}},
 		{"no report: Secure Boot has GRUB", passthrough.Facts{Processor: passthrough.Intel, Kernel: old, SecureBoot: true}, []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware, addInGRUB, "update-grub", "reboot",
+			addInGRUB, unlessShown, show, "update-grub", vtd, "reboot",
+		}},
+		{"the command line counts more than Secure Boot", booted(bySystemd, passthrough.Facts{Processor: passthrough.Intel, Kernel: old, SecureBoot: true}), []string{
+			addInSystemd, refresh, vtd, "reboot",
 		}},
 		{"no report, so both ways", passthrough.Facts{Processor: passthrough.Intel, Kernel: old}, []string{
-			"# in the setup of the firmware: turn on VT-d" + firmware, whichGRUB, addInGRUB, "update-grub", whichSystemd, addInSystemd, "proxmox-boot-tool refresh", "reboot",
+			whichGRUB, addInGRUB, unlessShown, show, "update-grub", whichSystemd, addInSystemd, refresh, vtd, "reboot",
 		}},
 		{"nothing is known", passthrough.Facts{}, []string{
-			"# in the setup of the firmware: turn on VT-d (Intel) or AMD-Vi (AMD)" + firmware,
-			"# the processor is not known here: without one of Intel's, leave out intel_iommu=on",
-			whichGRUB, addInGRUB, "update-grub", whichSystemd, addInSystemd, "proxmox-boot-tool refresh", "reboot",
+			"# without a processor of Intel's, leave out the line of intel_iommu=on",
+			whichGRUB, addInGRUB, unlessShown, show, "update-grub", whichSystemd, addInSystemd, refresh,
+			"# at this reboot, in the firmware's set-up: turn on VT-d/AMD-Vi (IOMMU)", "reboot",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,6 +97,53 @@ func TestCommandsForAnIOMMU(t *testing.T) {
 			require.True(t, lack.HasNoIOMMU())
 			require.Equal(t, "PCI 0000:02:00.0 on vmhost is in no IOMMU group: the IOMMU is off", lack.String())
 			require.Equal(t, test.want, lack.Commands())
+			fitsATerminal(t, lack.Commands())
+		})
+	}
+}
+
+// fitsATerminal checks that a comment is not broken in a terminal of 80 columns, where commands are indented by 9.
+func fitsATerminal(t *testing.T, commands []string) {
+	t.Helper()
+	for _, line := range commands {
+		if strings.HasPrefix(line, "#") {
+			require.LessOrEqual(t, len(line), 80-9, line)
+		}
+	}
+}
+
+// TestCommandsMayBeRunAgain: until the reboot the same commands are printed, so a second run of them leaves the files as the first one.
+func TestCommandsMayBeRunAgain(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, booted, file, before, after string }{
+		{
+			"GRUB", byGRUB + " iommu=off", "/etc/default/grub", "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet iommu=off\"\nGRUB_CMDLINE_LINUX=\"\"\n",
+			"GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT=\"intel_iommu=on quiet\"\nGRUB_CMDLINE_LINUX=\"\"\n",
+		},
+		{
+			"systemd-boot", bySystemd + " intel_iommu=off", "/etc/kernel/cmdline", "root=ZFS=rpool/ROOT/pve-1 boot=zfs intel_iommu=off\n",
+			"root=ZFS=rpool/ROOT/pve-1 boot=zfs intel_iommu=on\n",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			copied := filepath.Join(t.TempDir(), "file")
+			require.NoError(t, os.WriteFile(copied, []byte(test.before), 0o600))
+			commands := passthrough.Of("vmhost", booted(test.booted, passthrough.Facts{Processor: passthrough.Intel, Kernel: old}), devices(false), []string{"0000:02:00.0"}).Commands()
+			for range 2 {
+				ran := 0
+				for _, line := range commands {
+					if edit, isOne := strings.CutSuffix(line, " "+test.file); isOne && strings.HasPrefix(line, "sed ") {
+						output, err := exec.CommandContext(t.Context(), "sh", "-c", edit+" "+copied).CombinedOutput() //nolint:gosec // the commands that are printed
+						require.NoError(t, err, string(output))
+						ran++
+					}
+				}
+				require.Equal(t, 2, ran)
+				text, err := os.ReadFile(copied) //nolint:gosec // a file of this test
+				require.NoError(t, err)
+				require.Equal(t, test.after, string(text))
+			}
 		})
 	}
 }
@@ -103,10 +151,25 @@ func TestCommandsForAnIOMMU(t *testing.T) {
 // TestCommandsForADriver: only a driver that has a wanted display counts, and the IDs of all displays for machines are in one list.
 func TestCommandsForADriver(t *testing.T) {
 	t.Parallel()
-	const (
-		replaces = "# replaces /etc/modprobe.d/vfio.conf; `grep -r vfio-pci /etc/modprobe.d` shows what is there now"
-		initramf = "update-initramfs -u -k all"
-	)
+	const initramfs = "update-initramfs -u -k all"
+	replaces := []string{
+		"# vfio.conf is replaced: if this shows more IDs or options of vfio-pci,",
+		"# add them to the new vfio.conf and remove them there:",
+		"grep -rsE 'vfio[-_]pci' /etc/modprobe.d /proc/cmdline",
+		"cp -a --backup=numbered /etc/modprobe.d/vfio.conf /etc/modprobe.d/vfio.conf.before 2>/dev/null || true",
+	}
+	noScreen := []string{
+		"# no display is left to the host: its screen stays black from the",
+		"# reboot on, so check first that you reach the host by SSH",
+	}
+	options := func(ids string, drivers ...string) []string {
+		lines := []string{"echo 'options vfio-pci ids=" + ids + "' > /etc/modprobe.d/vfio.conf"}
+		for _, driver := range drivers {
+			lines = append(lines, "echo 'softdep "+driver+" pre: vfio-pci' >> /etc/modprobe.d/vfio.conf")
+		}
+		return append(lines, initramfs)
+	}
+	last := []string{"reboot"}
 	nvidia := passthrough.Drivers{InUse: "nouveau", Modules: []string{"nvidiafb", "nouveau"}}
 	for _, test := range []struct {
 		name     string
@@ -124,36 +187,32 @@ func TestCommandsForADriver(t *testing.T) {
 		{
 			"a graphics card with its sound", map[string]passthrough.Drivers{"0000:01:00.0": nvidia, "0000:01:00.1": {InUse: "snd_hda_intel", Modules: []string{"snd_hda_intel"}}},
 			[]string{"0000:01:00.0", "0000:01:00.0"}, "", true, "PCI 0000:01:00.0 on vmhost has the host's driver nouveau, not vfio-pci",
-			[]string{
-				replaces, "echo 'options vfio-pci ids=10de:2204,10de:1aef' > /etc/modprobe.d/vfio.conf",
-				"echo 'softdep nouveau pre: vfio-pci' >> /etc/modprobe.d/vfio.conf", "echo 'softdep nvidiafb pre: vfio-pci' >> /etc/modprobe.d/vfio.conf",
-				"echo 'softdep snd_hda_intel pre: vfio-pci' >> /etc/modprobe.d/vfio.conf", initramf, "reboot",
-			},
+			slices.Concat(replaces, options("10de:2204,10de:1aef", "nouveau", "nvidiafb", "snd_hda_intel"), last),
+		},
+		{
+			"two cards, which are all displays of the host", map[string]passthrough.Drivers{"0000:01:00.0": nvidia, "0000:03:00.0": {InUse: "amdgpu", Modules: []string{"amdgpu"}}},
+			[]string{"0000:03:00.0", "0000:01:00.0"}, "", true,
+			"PCI 0000:01:00.0 on vmhost has the host's driver nouveau, not vfio-pci; PCI 0000:03:00.0 on vmhost has the host's driver amdgpu, not vfio-pci",
+			slices.Concat(noScreen, replaces, options("10de:2204,10de:1aef,1002:744c", "nouveau", "nvidiafb", "amdgpu"), last),
 		},
 		{
 			"beside a card that vfio-pci has", map[string]passthrough.Drivers{"0000:01:00.0": {InUse: passthrough.VFIO, Modules: []string{"nouveau"}}, "0000:03:00.0": {InUse: "amdgpu", Modules: []string{"amdgpu"}}},
 			[]string{"0000:03:00.0"}, "", true, "PCI 0000:03:00.0 on vmhost has the host's driver amdgpu, not vfio-pci",
-			[]string{
-				replaces, "echo 'options vfio-pci ids=10de:2204,10de:1aef,1002:744c' > /etc/modprobe.d/vfio.conf",
-				"echo 'softdep nouveau pre: vfio-pci' >> /etc/modprobe.d/vfio.conf", "echo 'softdep amdgpu pre: vfio-pci' >> /etc/modprobe.d/vfio.conf", initramf, "reboot",
-			},
+			slices.Concat(noScreen, replaces, options("10de:2204,10de:1aef,1002:744c", "nouveau", "amdgpu"), last),
 		},
 		{
 			"the host has one of the same model", map[string]passthrough.Drivers{"0000:03:00.0": {InUse: "amdgpu"}},
 			[]string{"0000:03:00.0"}, "1002:744c", true, "PCI 0000:03:00.0 on vmhost has the host's driver amdgpu, not vfio-pci",
-			[]string{
-				replaces, "echo 'options vfio-pci ids=1002:744c' > /etc/modprobe.d/vfio.conf", "echo 'softdep amdgpu pre: vfio-pci' >> /etc/modprobe.d/vfio.conf",
-				"# PCI 0000:02:00.0 has the ID 1002:744c too, so the host loses it as well", initramf, "reboot",
-			},
+			slices.Concat([]string{
+				"# PCI 0000:02:00.0 has the ID 1002:744c too: the host loses it as well",
+				"# if the host needs it, leave out the lines up to update-initramfs",
+			}, replaces, options("1002:744c", "amdgpu"), last),
 		},
 		{
 			"and the IOMMU is off: one reboot", map[string]passthrough.Drivers{"0000:03:00.0": {InUse: "amdgpu"}},
 			[]string{"0000:03:00.0", "0000:02:00.0"}, "", false,
 			"PCI 0000:02:00.0, 0000:03:00.0 on vmhost are in no IOMMU group: the IOMMU is off; PCI 0000:03:00.0 on vmhost has the host's driver amdgpu, not vfio-pci",
-			[]string{
-				"# in the setup of the firmware: turn on AMD-Vi" + firmware,
-				replaces, "echo 'options vfio-pci ids=1002:744c' > /etc/modprobe.d/vfio.conf", "echo 'softdep amdgpu pre: vfio-pci' >> /etc/modprobe.d/vfio.conf", initramf, "reboot",
-			},
+			slices.Concat(replaces, options("1002:744c", "amdgpu"), []string{amdVi}, last),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -169,8 +228,31 @@ func TestCommandsForADriver(t *testing.T) {
 			require.Equal(t, !test.hasGroup, lack.HasNoIOMMU())
 			require.Equal(t, test.sentence, lack.String())
 			require.Equal(t, test.want, lack.Commands())
+			fitsATerminal(t, lack.Commands())
 		})
 	}
+}
+
+// TestVirtualFunctionsKeepTheirDriver: a virtual function often has the ID of the physical one, whose driver makes it. So neither goes to vfio-pci
+// by its ID, also not if a running machine has it.
+func TestVirtualFunctionsKeepTheirDriver(t *testing.T) {
+	t.Parallel()
+	shared := func(address string) passthrough.Device {
+		return passthrough.Device{Address: address, ID: "8086:a780", IsDisplay: true, HasGroup: true}
+	}
+	all := append(devices(true), shared("0000:00:02.0"), shared("0000:00:02.1"), shared("0000:00:02.2"))
+	facts := booted(byGRUB, passthrough.Facts{Processor: passthrough.Intel, Kernel: modern})
+	facts.Report.Drivers = map[string]passthrough.Drivers{
+		"0000:00:02.0": {InUse: "i915"}, "0000:00:02.1": {InUse: "i915"}, "0000:00:02.2": {InUse: passthrough.VFIO}, "0000:03:00.0": {InUse: "amdgpu"},
+	}
+	require.True(t, passthrough.Of("vmhost", facts, all, []string{"0000:00:02.1"}).IsEmpty())
+	lack := passthrough.Of("vmhost", facts, all, []string{"0000:00:02.1", "0000:03:00.0"})
+	require.Equal(t, "PCI 0000:03:00.0 on vmhost has the host's driver amdgpu, not vfio-pci", lack.String())
+	require.Contains(t, lack.Commands(), "echo 'options vfio-pci ids=1002:744c' > /etc/modprobe.d/vfio.conf")
+	// The physical function is a display as any other one.
+	lack = passthrough.Of("vmhost", facts, all, []string{"0000:00:02.0"})
+	require.Equal(t, "PCI 0000:00:02.0 on vmhost has the host's driver i915, not vfio-pci", lack.String())
+	require.Contains(t, lack.Commands(), "echo 'options vfio-pci ids=8086:a780' > /etc/modprobe.d/vfio.conf")
 }
 
 func TestVendors(t *testing.T) {

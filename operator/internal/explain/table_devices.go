@@ -1,7 +1,7 @@
 package explain
 
 // commandsForHost is what to do about an IOMMU that is off.
-const commandsForHost = "`em-infra preflight` prints the commands for that host, from its firmware to the reboot; then " + upAgain
+const commandsForHost = "`em-infra preflight` prints the commands for that host, up to the reboot; then " + upAgain
 
 var devices = []row{
 	{

@@ -188,7 +188,7 @@ func TestWhatASiteCannotGive(t *testing.T) {
 		{
 			"no IOMMU", changed(alone(), "pve", func(h *preflight.Host) { h.Devices.Value = []pve.PCIDevice{card("0000:01:00.0", -1)} }),
 			newstack.Answers{Stack: "home", Network: netip.MustParsePrefix("192.168.20.0/24"), GPUWorkers: 1},
-			"--gpu-workers is 1, and 0 GPUs are free: PCI 0000:01:00.0 on pve is in no IOMMU group: the IOMMU is off: turn on VT-d (Intel) or AMD-Vi (AMD) in the firmware of the host, then reboot it",
+			"--gpu-workers is 1, and 0 GPUs are free: PCI 0000:01:00.0 on pve is in no IOMMU group: the IOMMU is off: turn on its IOMMU as docs/hosts.md (What no API can do) says",
 		},
 		{
 			"GPU in use", withGuest(changed(alone(), "pve", func(h *preflight.Host) { h.Devices.Value = []pve.PCIDevice{card("0000:01:00.0", 12)} }),

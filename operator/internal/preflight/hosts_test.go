@@ -57,7 +57,7 @@ func TestWhatHostsAreToHaveIsForeseen(t *testing.T) {
 		{Name: "mapping", Result: preflight.OK, Sentence: "the hosts have the devices of the mapping iommu"},
 		{
 			Name: "mapping", Result: preflight.Warn, Sentence: "PCI 0000:03:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: onPVE1,
-			Commands: []string{"# in the setup of the firmware: turn on AMD-Vi, often named IOMMU, unless it is on", "reboot"},
+			Commands: []string{"# at this reboot, in the firmware's set-up: turn on AMD-Vi (IOMMU)", "reboot"},
 		},
 	}, report)
 	for verb := range calls.verbs(t) {

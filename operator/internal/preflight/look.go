@@ -8,7 +8,6 @@ import (
 
 	"github.com/em-infra/em-infra/internal/nvidia"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
 
 // lookPaths are the paths of the access control below which everything is that an inventory needs.
@@ -126,7 +125,7 @@ func (found Snapshot) FreeGPUs(host, talos string) (free []FreeGPU, reasons []st
 		case bare(device.Vendor) != nvidiaVendor || !driven:
 			g.fail("driver", "take another GPU for GPU workers", "PCI %s on %s is %s %s, which no driver of Talos %s drives", device.Address, host, device.VendorName, device.DeviceName, talos)
 		case device.IOMMUGroup < 0:
-			g.fail("gpu", passthrough.TurnOn+", then reboot it", "PCI %s on %s is in no IOMMU group: the IOMMU is off", device.Address, host)
+			g.fail("gpu", "turn on its IOMMU as docs/hosts.md (What no API can do) says", "PCI %s on %s is in no IOMMU group: the IOMMU is off", device.Address, host)
 		default:
 			g.free(device)
 		}

@@ -11,7 +11,7 @@ import (
 
 // byHand is what to do about a finding that only a person at a host can end.
 func byHand(host string) string {
-	return fmt.Sprintf("do this on %s as root, since no API can, then run `em-infra preflight`", host)
+	return fmt.Sprintf("run these commands on %s as root, which the API of Proxmox VE cannot do, then run `em-infra preflight`", host)
 }
 
 // functions returns the devices of a host as package passthrough knows them.
@@ -35,15 +35,14 @@ func (s *collector) passthrough(check, host string, noIOMMU Result, facts Readin
 		return
 	}
 	lack := passthrough.Of(host, facts.Value, functions(devices), wanted)
-	if lack.IsEmpty() {
-		s.driversUnread(check, host, facts.Value, devices, wanted)
-		return
+	if !lack.IsEmpty() {
+		result := Warn
+		if lack.HasNoIOMMU() {
+			result = noIOMMU
+		}
+		s.add(Check{Name: check, Result: result, Sentence: lack.String(), Remedy: byHand(host), Commands: lack.Commands()})
 	}
-	result := Warn
-	if lack.HasNoIOMMU() {
-		result = noIOMMU
-	}
-	s.add(Check{Name: check, Result: result, Sentence: lack.String(), Remedy: byHand(host), Commands: lack.Commands()})
+	s.driversUnread(check, host, facts.Value, devices, wanted)
 }
 
 // driversUnread warns if it is not known which driver has a display that a machine is to have.

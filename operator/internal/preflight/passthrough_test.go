@@ -22,21 +22,33 @@ import (
 )
 
 // onPVE1 is the remedy of a finding that a person ends on pve1.
-const onPVE1 = "do this on pve1 as root, since no API can, then run `em-infra preflight`"
+const onPVE1 = "run these commands on pve1 as root, which the API of Proxmox VE cannot do, then run `em-infra preflight`"
 
-// vfioCommands give the card of pve1 to vfio-pci.
+// vfioCommands give the card of pve1 to vfio-pci, which is its only display.
 var vfioCommands = []string{
-	"# replaces /etc/modprobe.d/vfio.conf; `grep -r vfio-pci /etc/modprobe.d` shows what is there now",
+	"# no display is left to the host: its screen stays black from the",
+	"# reboot on, so check first that you reach the host by SSH",
+	"# vfio.conf is replaced: if this shows more IDs or options of vfio-pci,",
+	"# add them to the new vfio.conf and remove them there:",
+	"grep -rsE 'vfio[-_]pci' /etc/modprobe.d /proc/cmdline",
+	"cp -a --backup=numbered /etc/modprobe.d/vfio.conf /etc/modprobe.d/vfio.conf.before 2>/dev/null || true",
 	"echo 'options vfio-pci ids=10de:2204,10de:1aef' > /etc/modprobe.d/vfio.conf",
 	"echo 'softdep nouveau pre: vfio-pci' >> /etc/modprobe.d/vfio.conf",
-	"update-initramfs -u -k all", "reboot",
+	"update-initramfs -u -k all",
 }
 
-// intelCommands turn on the IOMMU of an Intel host with an older kernel and GRUB.
-var intelCommands = []string{
-	"# in the setup of the firmware: turn on VT-d, often named IOMMU, unless it is on",
-	`sed -i 's/^GRUB_CMDLINE_LINUX_DEFAULT="/&intel_iommu=on /' /etc/default/grub`, "update-grub", "reboot",
-}
+// The commands that turn on the IOMMU of an Intel host: with an older kernel one of kernelInGRUB and kernelInSystemd, then always the firmware.
+var (
+	kernelInGRUB = append([]string{
+		`sed -i '/intel_iommu=on/!s/^GRUB_CMDLINE_LINUX_DEFAULT="/&intel_iommu=on /' /etc/default/grub`,
+	}, updateGRUB...)
+	updateGRUB = []string{
+		"# if this does not show the change, edit the line that it shows:", "grep -rsn CMDLINE_LINUX /etc/default/grub /etc/default/grub.d", "update-grub",
+	}
+	kernelInSystemd = []string{`sed -i '1{/intel_iommu=on/!s/$/ intel_iommu=on/}' /etc/kernel/cmdline`, "proxmox-boot-tool refresh"}
+	inFirmware      = []string{"# at this reboot, in the firmware's set-up: turn on VT-d (IOMMU)", "reboot"}
+	reboot          = []string{"reboot"}
+)
 
 // TestFindingsAboutPassthrough: what machines need of a host and no API gives, with the commands for that host.
 func TestFindingsAboutPassthrough(t *testing.T) {
@@ -53,22 +65,22 @@ func TestFindingsAboutPassthrough(t *testing.T) {
 		want  preflight.Check
 	}{
 		{"IOMMU off", nodesYAML, off, preflight.Check{
-			Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: onPVE1, Commands: intelCommands,
+			Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: onPVE1, Commands: slices.Concat(kernelInGRUB, inFirmware),
 		}},
 		{"IOMMU off, behind a mapping that Proxmox VE finds wrong for that", byMapping, func(h *preflight.Host) {
 			off(h)
 			h.Mappings.Value = mapping(rtxEntry)
 			h.Mappings.Value[0].Checks = []pve.MappingCheck{{Severity: "error", Message: "unexpected property 'iommugroup' configured for device '0000:01:00.0'\n"}}
 		}, preflight.Check{
-			Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: onPVE1, Commands: intelCommands,
+			Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off", Remedy: onPVE1, Commands: slices.Concat(kernelInGRUB, inFirmware),
 		}},
 		{"a driver of the host", nodesYAML, held, preflight.Check{
-			Result: preflight.Warn, Sentence: "PCI 0000:01:00.0 on pve1 has the host's driver nouveau, not vfio-pci", Remedy: onPVE1, Commands: vfioCommands,
+			Result: preflight.Warn, Sentence: "PCI 0000:01:00.0 on pve1 has the host's driver nouveau, not vfio-pci", Remedy: onPVE1, Commands: slices.Concat(vfioCommands, reboot),
 		}},
 		{"both, with one reboot", nodesYAML, func(h *preflight.Host) { off(h); held(h) }, preflight.Check{
 			Result:   preflight.Fail,
 			Sentence: "PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off; PCI 0000:01:00.0 on pve1 has the host's driver nouveau, not vfio-pci",
-			Remedy:   onPVE1, Commands: slices.Concat(intelCommands[:3], vfioCommands),
+			Remedy:   onPVE1, Commands: slices.Concat(kernelInGRUB, vfioCommands, inFirmware),
 		}},
 		{"a report that does not come", nodesYAML, func(h *preflight.Host) {
 			h.Passthrough.Value.Report, h.Passthrough.Value.ReportErr = passthrough.Report{}, errors.New("596 Connection timed out")
@@ -118,31 +130,37 @@ func TestWhatHostsNeedByHand(t *testing.T) {
 			setup: proxmox.Setup{IOMMUOff: true, ZFS: true, Kernel: "6.5.13-6-pve"},
 			want: preflight.Report{{
 				Name: "mapping", Result: preflight.Warn, Sentence: "PCI 0000:01:00.0, 0000:02:00.0 on pve1 are in no IOMMU group: the IOMMU is off", Remedy: onPVE1,
-				Commands: []string{intelCommands[0], `sed -i '1s/$/ intel_iommu=on/' /etc/kernel/cmdline`, "proxmox-boot-tool refresh", "reboot"},
+				Commands: slices.Concat(kernelInSystemd, inFirmware),
 			}},
 		},
 		{
 			name: "an option of the kernel", mappings: twoCards, setup: proxmox.Setup{IOMMUOff: true, KernelOptions: "intel_iommu=off"},
 			want: preflight.Report{{
 				Name: "mapping", Result: preflight.Warn, Sentence: "PCI 0000:01:00.0, 0000:02:00.0 on pve1 are in no IOMMU group: the IOMMU is off", Remedy: onPVE1,
-				Commands: []string{intelCommands[0], `sed -i '/^GRUB_CMDLINE_LINUX/s/ *\bintel_iommu=off\b//g' /etc/default/grub`, "update-grub", "reboot"},
+				Commands: slices.Concat([]string{`sed -i '/^GRUB_CMDLINE_LINUX/s/ *\bintel_iommu=off\b//g' /etc/default/grub`}, updateGRUB, inFirmware),
 			}},
 		},
 		{
 			name: "a card without the host's driver", mappings: twoCards, setup: proxmox.Setup{Drivers: map[string]string{"0000:01:00.0": "nouveau", "0000:02:00.0": "vfio-pci"}},
 			want: preflight.Report{{
 				Name: "mapping", Result: preflight.Warn, Sentence: "PCI 0000:01:00.0 on pve1 has the host's driver nouveau, not vfio-pci", Remedy: onPVE1,
-				Commands: slices.Concat(vfioCommands[:3], []string{"echo 'softdep nvidiafb pre: vfio-pci' >> /etc/modprobe.d/vfio.conf"}, vfioCommands[3:]),
+				Commands: slices.Concat(vfioCommands[:8], []string{"echo 'softdep nvidiafb pre: vfio-pci' >> /etc/modprobe.d/vfio.conf"}, vfioCommands[8:], reboot),
 			}},
 		},
 		{
 			name: "a report, so both ways", mappings: twoCards, setup: proxmox.Setup{IOMMUOff: true, Kernel: "6.5.13-6-pve"}, fault: "/nodes/{node}/report",
 			want: preflight.Report{{
 				Name: "mapping", Result: preflight.Warn, Sentence: "PCI 0000:01:00.0, 0000:02:00.0 on pve1 are in no IOMMU group: the IOMMU is off", Remedy: onPVE1,
-				Commands: []string{
-					intelCommands[0], "# the boot loader is not known here; `efibootmgr -v` names grubx64.efi or shimx64.efi with GRUB:", intelCommands[1], intelCommands[2],
-					"# and systemd-bootx64.efi with systemd-boot, then instead:", `sed -i '1s/$/ intel_iommu=on/' /etc/kernel/cmdline`, "proxmox-boot-tool refresh", "reboot",
-				},
+				Commands: slices.Concat(
+					[]string{"# if `efibootmgr -v` names grubx64.efi or shimx64.efi, it is GRUB:"}, kernelInGRUB,
+					[]string{"# if it names systemd-bootx64.efi, it is systemd-boot, so instead:"}, kernelInSystemd, inFirmware,
+				),
+			}, {
+				Name: "mapping", Result: preflight.Warn, Sentence: "which driver has PCI 0000:01:00.0 on pve1 cannot be read (the token may not read it)",
+				Remedy: "look with `lspci -nnk` on pve1: its driver must be vfio-pci, or none",
+			}, {
+				Name: "mapping", Result: preflight.Warn, Sentence: "which driver has PCI 0000:02:00.0 on pve1 cannot be read (the token may not read it)",
+				Remedy: "look with `lspci -nnk` on pve1: its driver must be vfio-pci, or none",
 			}},
 		},
 		{name: "ifupdown2, and nothing is to be reloaded", setup: proxmox.Setup{NoIfupdown2: true}},
