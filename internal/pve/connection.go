@@ -27,7 +27,12 @@ type Connection struct {
 	Insecure bool
 }
 
-const requestTimeout = 15 * time.Second
+// The time limits of a request. For the report of a host pveproxy waits 30 seconds itself (pve-http-server, PVE/APIServer/AnyEvent.pm,
+// proxy_request), so its own answer comes before the limit.
+const (
+	requestTimeout = 15 * time.Second
+	reportTimeout  = 35 * time.Second
+)
 
 // tokenForm is what the provider accepts (bpg/terraform-provider-proxmox, proxmox/api/token_auth.go).
 var tokenForm = regexp.MustCompile(`^\S+@\S+!\S+=[a-zA-Z0-9-]+$`)
@@ -50,7 +55,10 @@ func Origin(endpoint string) string {
 }
 
 // Client returns a client for the connection. The error is [ErrToken] or [ErrEndpoint].
-func (c Connection) Client() (*proxmox.Client, error) {
+func (c Connection) Client() (*proxmox.Client, error) { return c.client(requestTimeout) }
+
+// client returns a client whose requests end after a time.
+func (c Connection) client(timeout time.Duration) (*proxmox.Client, error) {
 	if !tokenForm.MatchString(c.Token) {
 		return nil, ErrToken
 	}
@@ -61,17 +69,17 @@ func (c Connection) Client() (*proxmox.Client, error) {
 		return nil, ErrEndpoint
 	}
 	id, secret, _ := strings.Cut(c.Token, "=")
-	return proxmox.NewClient(origin+"/api2/json", proxmox.WithHTTPClient(c.httpClient()), proxmox.WithAPIToken(id, secret)), nil
+	return proxmox.NewClient(origin+"/api2/json", proxmox.WithHTTPClient(c.httpClient(timeout)), proxmox.WithAPIToken(id, secret)), nil
 }
 
 // httpClient returns the client for requests without a session.
-func (c Connection) httpClient() *http.Client {
+func (c Connection) httpClient(timeout time.Duration) *http.Client {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		MaxIdleConnsPerHost: 16,                                                                        // a reader asks many things at once
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: c.Insecure, MinVersion: tls.VersionTLS12}, //nolint:gosec // the user's own choice, as with the provider
 	}
-	return &http.Client{Transport: loud{transport}, Timeout: requestTimeout}
+	return &http.Client{Transport: loud{transport}, Timeout: timeout}
 }
 
 // Reach queries the version of the host. The error is one sentence: why the host does not answer, and what to do.

@@ -122,7 +122,7 @@ func (r NetworkRun) staged(ctx context.Context) (string, error) {
 		return "", err
 	}
 	request.Header.Set("Authorization", "PVEAPIToken="+r.Connection.Token)
-	response, err := r.Connection.httpClient().Do(request)
+	response, err := r.Connection.httpClient(requestTimeout).Do(request)
 	if err != nil {
 		return "", fmt.Errorf("the staged network of %s cannot be read (%w): see that the host answers, then run up again", r.Wanted.Node, withoutURL(err))
 	}

@@ -3,13 +3,23 @@ package pve
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
 
-// Passthrough returns what a host tells about its firmware, its kernel and the drivers of its devices. Its report takes some seconds; why it
-// cannot be read is among the facts.
-func (r Reader) Passthrough(ctx context.Context, node string) (passthrough.Facts, error) {
+// Passthrough returns what a host tells about its firmware, its kernel and the drivers of its devices. Its report takes some seconds, and is
+// waited for longer than other answers; why it cannot be read is among the facts.
+func (c Connection) Passthrough(ctx context.Context, node string) (passthrough.Facts, error) {
+	return c.passthrough(ctx, node, reportTimeout)
+}
+
+func (c Connection) passthrough(ctx context.Context, node string, limit time.Duration) (passthrough.Facts, error) {
+	client, err := c.client(limit)
+	if err != nil {
+		return passthrough.Facts{}, err
+	}
+	r := Reader{client}
 	var answer struct {
 		Boot struct {
 			Mode       string `json:"mode"`

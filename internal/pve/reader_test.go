@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,9 +25,14 @@ func answering(t *testing.T, status int, body string) pve.Reader {
 		_, _ = w.Write([]byte(body))
 	}))
 	t.Cleanup(server.Close)
-	reader, err := pve.NewReader(pve.Connection{Endpoint: server.URL, Token: tokenID + "=" + rand.Text(), Insecure: true})
+	reader, err := pve.NewReader(tokenAt(server))
 	require.NoError(t, err)
 	return reader
+}
+
+// tokenAt returns a connection to a host that does not look at the token.
+func tokenAt(server *httptest.Server) pve.Connection {
+	return pve.Connection{Endpoint: server.URL, Token: tokenID + "=" + rand.Text(), Insecure: true}
 }
 
 // An answer without data is none, whatever the library makes of it: a host that another one cannot reach has the status 596.
@@ -155,9 +162,7 @@ func TestFactsAboutPassthrough(t *testing.T) {
 				_, _ = io.WriteString(w, `{"data":"\n# cat /proc/cmdline\nroot=/dev/sda1 ro\n\n# pvesubscription get\nkey: not kept\n"}`)
 			}))
 			t.Cleanup(server.Close)
-			reader, err := pve.NewReader(pve.Connection{Endpoint: server.URL, Token: tokenID + "=" + rand.Text(), Insecure: true})
-			require.NoError(t, err)
-			facts, err := reader.Passthrough(t.Context(), "vmhost")
+			facts, err := tokenAt(server).Passthrough(t.Context(), "vmhost")
 			require.NoError(t, err)
 			want := test.want
 			if report == http.StatusOK {
@@ -169,8 +174,30 @@ func TestFactsAboutPassthrough(t *testing.T) {
 			require.Equal(t, want, facts)
 		}
 	}
-	_, err := answering(t, http.StatusForbidden, `{"data":null}`).Passthrough(t.Context(), "vmhost")
+	forbidding := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	t.Cleanup(forbidding.Close)
+	_, err := tokenAt(forbidding).Passthrough(t.Context(), "vmhost")
 	require.ErrorIs(t, err, pve.ErrForbidden)
+	_, err = pve.Connection{Endpoint: forbidding.URL}.Passthrough(t.Context(), "vmhost")
+	require.ErrorIs(t, err, pve.ErrToken)
+}
+
+// A report is waited for longer than pveproxy does, so that its answer is the reason and not the time limit.
+func TestAReportIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	require.Greater(t, pve.ReportTimeout, 30*time.Second)
+	ended := make(chan struct{})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/report") {
+			<-ended
+		}
+		_, _ = io.WriteString(w, `{"data":{}}`)
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(ended) })
+	facts, err := pve.PassthroughWithin(t.Context(), tokenAt(server), "vmhost", 3*time.Second)
+	require.NoError(t, err)
+	require.ErrorContains(t, facts.ReportErr, "deadline exceeded")
 }
 
 // A package that may be missing is listed only if it is installed, or was.

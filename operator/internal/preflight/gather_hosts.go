@@ -48,7 +48,7 @@ func (g *gatherer) host(ctx context.Context, name string) {
 
 // passthrough starts reading what a host tells about passthrough.
 func (g *gatherer) passthrough(ctx context.Context, name string) {
-	read(g, func() (passthrough.Facts, error) { return g.reader.Passthrough(ctx, name) },
+	read(g, func() (passthrough.Facts, error) { return g.subject.Host.Passthrough(ctx, name) },
 		func(v Reading[passthrough.Facts]) { g.keep(name)(func(h *Host) { h.Passthrough = v }) })
 }
 

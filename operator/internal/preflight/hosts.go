@@ -47,10 +47,11 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 	if s.hostsOnline(bounded, reader, subject.Inventory.Hosts(), "correct hosts in hosts.yaml, or join the host to the cluster") {
 		s.networks(bounded, reader, subject)
 		s.storages(bounded, subject)
-		s.mappedDevices(bounded, reader, subject.Inventory)
+		devices := s.mappedDevices(bounded, reader, subject.Inventory)
 		s.access(bounded, subject)
 		s.tokens(bounded, subject)
 		s.settings(bounded, subject)
+		s.mappedPassthrough(ctx, subject.Host, subject.Inventory, devices)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

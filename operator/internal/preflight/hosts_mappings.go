@@ -6,21 +6,23 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
 
-// mappedDevices checks that the devices of the mappings are on their hosts, with the facts that Proxmox VE compares when a machine starts, and
-// that machines could have them.
-func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *hosts.Inventory) {
+// mappedDevices checks that the devices of the mappings are on their hosts, with the facts that Proxmox VE compares when a machine starts. It
+// returns the devices of each host with a mapping; none if those of a host cannot be read.
+func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *hosts.Inventory) map[string][]pve.PCIDevice {
 	found := map[string][]pve.PCIDevice{}
 	for _, host := range mappedHosts(inv) {
 		devices, err := reader.PCIDevices(ctx, host)
 		if err != nil {
 			s.unread("mapping", "the PCI devices of "+host, err)
-			return
+			return nil
 		}
 		found[host] = devices
 	}
@@ -33,14 +35,30 @@ func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *h
 			s.ok("mapping", "the hosts have the devices of the mapping %s", mapping.Name)
 		}
 	}
-	for _, host := range mappedHosts(inv) {
-		wanted := mappedAddresses(inv, host)
-		if !asksForPassthrough(found[host], wanted) {
-			continue
-		}
-		facts, err := reader.Passthrough(ctx, host)
+	return found
+}
+
+// mappedPassthrough checks that machines could have the devices of the mappings. A slow report of a host takes nothing of the time of the other
+// checks, nor of that of other hosts.
+func (s *collector) mappedPassthrough(ctx context.Context, host pve.Connection, inv *hosts.Inventory, found map[string][]pve.PCIDevice) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	asked := slices.DeleteFunc(mappedHosts(inv), func(name string) bool {
+		return !asksForPassthrough(found[name], mappedAddresses(inv, name))
+	})
+	facts := make([]Reading[passthrough.Facts], len(asked))
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i, name := range asked {
+		group.Go(func() error {
+			facts[i].Value, facts[i].Err = host.Passthrough(bounded, name)
+			return nil
+		})
+	}
+	_ = group.Wait() // a failed reading contains its error
+	for i, name := range asked {
 		// A mapping is made nevertheless: it is a name for devices, and the rest of the site does not wait for a person.
-		s.passthrough("mapping", host, Warn, Reading[passthrough.Facts]{Value: facts, Err: err}, found[host], wanted)
+		s.passthrough("mapping", name, Warn, facts[i], found[name], mappedAddresses(inv, name))
 	}
 }
 

@@ -1,7 +1,13 @@
 package preflight_test
 
 import (
+	"crypto/tls"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -100,4 +106,59 @@ func TestSettingsOfHostsAreForeseen(t *testing.T) {
 	for verb := range calls.verbs(t) {
 		require.Equal(t, http.MethodGet, verb)
 	}
+}
+
+// TestSlowReportsOfHosts: each report comes only when all hosts have been asked for theirs, and they are asked after everything else has been read.
+func TestSlowReportsOfHosts(t *testing.T) {
+	t.Parallel()
+	config := forSystems(emulatedConfig(schema.Release91))
+	names := []string{config.Hosts[0].Name, config.Hosts[1].Name}
+	var devices []hosts.MappedDevice
+	for i, name := range names {
+		config.Hosts[i].PCI, config.Hosts[i].Setup = []proxmox.PCIDevice{cardOfPVE1}, proxmox.Setup{IOMMUOff: true}
+		devices = append(devices, hosts.MappedDevice{Host: name, BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b", IOMMUGroup: 12})
+	}
+	emulated, _ := emulate(t, config)
+	behind, err := url.Parse(emulated.Host.Endpoint)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(behind)
+	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate of a test
+	all := make(chan struct{})
+	var reports atomic.Int32
+	var late atomic.Bool
+	front := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch isReport := strings.HasSuffix(r.URL.Path, "/report"); {
+		case isReport && int(reports.Add(1)) == len(names):
+			close(all)
+		case !isReport && reports.Load() > 0 && !strings.HasSuffix(r.URL.Path, "/status"):
+			late.Store(true)
+		}
+		if strings.HasSuffix(r.URL.Path, "/report") {
+			select {
+			case <-all:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	connection := emulated.Host
+	connection.Endpoint = front.URL
+	report, err := preflight.Hosts(t.Context(), preflight.HostsSubject{
+		Inventory: &hosts.Inventory{File: hosts.File{
+			Hosts: []hosts.Host{{Name: names[0]}, {Name: names[1]}}, Mappings: []hosts.Mapping{{Name: "gpu", Devices: devices}},
+		}},
+		Options: pve.OptionsRun{Connection: connection, Wanted: hostspec.Options{{Name: "max_workers", Value: "2"}}},
+		Host:    connection,
+	})
+	require.NoError(t, err)
+	var sentences []string
+	for _, check := range report.Unsound() {
+		sentences = append(sentences, check.Sentence)
+	}
+	require.Equal(t, []string{
+		"PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off", "PCI 0000:01:00.0 on pve2 is in no IOMMU group: the IOMMU is off",
+	}, sentences)
+	require.False(t, late.Load(), "something else is read after a report")
 }
