@@ -10,15 +10,15 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// SetUp returns the command that changes what a person sets up at a host.
+// SetUp returns the command that changes what a person sets at a host itself.
 func SetUp(place Place) *cobra.Command {
 	var iommu string
 	var drivers []string
 	command := &cobra.Command{
 		Use:   "set-up HOST" + place.Words().Usage,
-		Short: "Set up a host as a person does who stands before it: IOMMU, drivers",
-		Long: `Set up a host as a person does in its firmware and as root: what no API of Proxmox VE reaches. It holds at once, and after a
-restart of the lab. Without a set-up the IOMMU is on, and no driver of the host has a device.`,
+		Short: "Change what a person sets at the host itself: IOMMU, drivers",
+		Long: `Change what a person sets in a host's firmware and as root: what no API of Proxmox VE reaches. The change takes effect at once, and
+stays after a restart of the lab. Without a set-up the IOMMU is on, and no driver of the host has a device.`,
 		Example: place.Words().example("set-up vmhost --iommu off") + "\n" + place.Words().example("set-up vmhost --driver 0000:01:00.0=nouveau"),
 		Args:    OneName("host"),
 		RunE: func(command *cobra.Command, args []string) error {

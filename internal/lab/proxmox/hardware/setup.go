@@ -2,7 +2,7 @@ package hardware
 
 import "maps"
 
-// Setup is how a host was set up by a person who stands before it or is root on it: what no method of the API changes. The zero value is a
+// Setup is what a person sets in the firmware of a host and as root on it: what no method of the API changes. The zero value is a
 // host as its installer leaves it, with ext4, UEFI and GRUB.
 type Setup struct {
 	// IOMMUOff says that the firmware or the kernel leaves the IOMMU off: no device is in an IOMMU group.
