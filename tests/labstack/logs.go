@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"time"
 
@@ -27,6 +28,26 @@ func Writes(calls []proxmox.Call) []string {
 		}
 	}
 	return found
+}
+
+// NASCalls returns the methods that the NAS of the lab in a folder was called with so far. There are none without a NAS.
+func NASCalls(dir string) ([]string, error) {
+	lines, err := linesOf[struct {
+		Method string `json:"method"`
+	}](lab.NASCalls(dir))
+	var methods []string
+	for _, line := range lines {
+		methods = append(methods, line.Method)
+	}
+	return methods, err
+}
+
+// nasReads matches the methods that change nothing on a NAS: to log in, and to ask for what there is.
+var nasReads = regexp.MustCompile(`^(auth|core|system)\.|\.(query|config|get_instance)$`)
+
+// NASWrites returns the methods that may have changed the NAS.
+func NASWrites(methods []string) []string {
+	return slices.DeleteFunc(slices.Clone(methods), nasReads.MatchString)
 }
 
 // NodeLine is one line of a lab's log of its nodes: a call, or a step of a machine's life.

@@ -102,9 +102,12 @@ func (f *life) deleteMachine(ctx context.Context, machine *proxmox.VirtualMachin
 			return err
 		}
 	}
+	if err := ended(ctx)(machine.Delete(ctx)); err != nil {
+		return err
+	}
 	f.keeper.GiveUp(node.VMID)
 	f.keeper.GiveUpMember(node.Name)
-	return ended(ctx)(machine.Delete(ctx))
+	return nil
 }
 
 // othersVote reports whether all other control planes of three run.

@@ -49,11 +49,11 @@ func (f *life) handOnHost(ctx context.Context, m history.Move) error {
 		if err := root.Put(ctx, network+"/vmbr1", bridge, nil); err != nil {
 			return err
 		}
-		f.layers.staged = false // if something was, it is applied with it
+		f.layers.leftovers.Staged = false // if something was, it is applied with it
 		return root.Put(ctx, network, nil, nil)
 	case "stage-bridge":
 		err := root.Post(ctx, network, map[string]string{"iface": fmt.Sprintf("vmbr%d", m.Number), "type": "bridge"}, nil)
-		f.layers.staged = f.layers.staged || err == nil
+		f.layers.leftovers.Staged = f.layers.leftovers.Staged || err == nil
 		return err
 	case "storage-content":
 		return root.Put(ctx, "/storage/nas", map[string]string{"content": "iso"}, nil)
@@ -95,9 +95,12 @@ func (f *life) handOnSystem(ctx context.Context, m history.Move) error {
 		if err := f.task(ctx, root, func(id *string) error { return root.Post(ctx, guest+"/status/stop", nil, id) }); err != nil {
 			return err
 		}
+		if err := f.task(ctx, root, func(id *string) error { return root.Delete(ctx, guest, id) }); err != nil {
+			return err
+		}
 		f.layers.keeper.GiveUp(vmid)
 		delete(f.layers.snapshots, m.Node)
-		return f.task(ctx, root, func(id *string) error { return root.Delete(ctx, guest, id) })
+		return nil
 	case "memory-of-system":
 		return root.Put(ctx, guest+"/config", map[string]any{"memory": 2048 + 64*m.Number}, nil)
 	case "snapshot-system":
@@ -188,8 +191,11 @@ func (f *life) handOnNAS(ctx context.Context, m history.Move) error {
 			f.layers.datasets.Remember(f.seeNAS())
 			return nil
 		case "delete-dataset":
+			if err := c.Call(ctx, nil, "pool.dataset.delete", "tank/k8s/nfs", map[string]any{}); err != nil {
+				return err
+			}
 			f.layers.datasets.GiveUp("tank/k8s/nfs")
-			return c.Call(ctx, nil, "pool.dataset.delete", "tank/k8s/nfs", map[string]any{})
+			return nil
 		case "delete-share":
 			var shares []struct{ ID int }
 			if err := c.Call(ctx, &shares, "sharing.nfs.query", []any{}, map[string]any{}); err != nil {

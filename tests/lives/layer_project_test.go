@@ -12,6 +12,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/pve/role"
 	"github.com/em-infra/em-infra/tests/labstack"
+	"github.com/em-infra/em-infra/tests/lives/model"
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
@@ -79,7 +80,7 @@ func (f *life) siteIsBorn() {
 	require.NoError(f.t, os.RemoveAll(filepath.Join(f.stack.Root, ".lab")))
 	output, err := f.onSite("up", "--lab", "--yes", "--time-scale", timeScale, "--seed", "life").CombinedOutput()
 	require.NoError(f.t, err, "%s", output)
-	f.eventually("the layers are whole", func() bool { return len(f.layersWhole(allLayers...)) == 0 })
+	f.eventually("the layers are whole", func() bool { return len(f.layersWhole(model.LayersOf("site-up")...)) == 0 })
 }
 
 // onSite returns a command on all stacks of the project.

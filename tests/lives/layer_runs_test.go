@@ -91,49 +91,25 @@ func (f *life) giveUpLayers(what string) {
 			}
 		}
 	}
-	if storage := f.site.Layers.Storage; !storage.Protect && layersOf(what)[len(layersOf(what))-1] == site.ClusterLayer {
-		stays := storage.Datasets
-		if what == "destroy" {
-			stays = nil
-		}
-		f.layers.datasets.GiveUpEmpty(stays, f.layers.madeDatasets)
-	}
+	f.layers.datasets.Run(what, f.site.Layers.Storage, f.layers.madeDatasets)
 }
 
-// disturb records that a fault or a kill may have left something behind, for any stack.
-func (f *life) disturb(happened bool) {
-	f.disturbed = f.disturbed || happened
-	if f.layers == nil || !happened {
+// disturb records that a fault or a kill in a run may have left something behind. With layers that is of the stack of the run alone.
+func (f *life) disturb(what string) {
+	if f.layers == nil {
+		f.disturbed = true
 		return
 	}
-	for _, layer := range allLayers {
-		f.layers.disturbed[layer] = true
-	}
-}
-
-// layersExcuse reports whether something may be in the way of a run: what was left in its own layer or a lower one, or what waits for an up of
-// a lower one. A run of the whole site, and of the engine alone, carries out no plan that takes a consent.
-func (f *life) layersExcuse(what string) bool {
-	if f.layers == nil {
-		return false
-	}
-	ofRun := layersOf(what)
-	own := ofRun[len(ofRun)-1]
-	for _, layer := range ofRun {
-		if f.layers.disturbed[layer] || f.layers.pending[layer] && (layer != own || what == "site-up" || strings.HasSuffix(what, "pulumi")) {
-			return true
-		}
-	}
-	return f.layers.staged
+	f.layers.leftovers.Disturb(what)
 }
 
 // revertStaged reverts what was staged by hand, as a refusal says.
 func (f *life) revertStaged(output string) {
 	f.t.Helper()
-	if f.layers == nil || !f.layers.staged || !strings.Contains(output, "another user has staged changes") {
+	if f.layers == nil || !f.layers.leftovers.Staged || !strings.Contains(output, "another user has staged changes") {
 		return
 	}
 	f.say("  remedy: revert what is staged")
 	require.NoError(f.t, f.api().Delete(f.t.Context(), "/nodes/"+site.Host(1)+"/network", nil))
-	f.layers.staged = false
+	f.layers.leftovers.Staged = false
 }

@@ -19,37 +19,18 @@ import (
 
 // layers are the state of what a life has beside its cluster.
 type layers struct {
-	keeper   *model.Keeper
-	datasets *model.DatasetKeeper
-	// pending are the stacks with edits and manual changes since their last successful up, and disturbed those in whose way something may be
-	// that a fault or a kill has left.
-	pending, disturbed map[site.Layer]bool
-	// staged is true while an interface is staged by hand.
-	staged bool
+	keeper    *model.Keeper
+	datasets  *model.DatasetKeeper
+	leftovers *model.Leftovers
 	// What was made by hand: resource pools, datasets, and snapshots by the names of their systems.
 	pools, madeDatasets []string
 	snapshots           map[string][]string
 }
 
-func newLayers() *layers {
+func newLayers(hasCluster bool) *layers {
 	return &layers{
-		keeper: model.NewKeeper(), datasets: model.NewDatasetKeeper(),
-		pending: map[site.Layer]bool{}, disturbed: map[site.Layer]bool{}, snapshots: map[string][]string{},
+		keeper: model.NewKeeper(), datasets: model.NewDatasetKeeper(), leftovers: model.NewLeftovers(hasCluster), snapshots: map[string][]string{},
 	}
-}
-
-// allLayers are the stacks, the lowest first.
-var allLayers = []site.Layer{site.HostsLayer, site.SystemsLayer, site.ClusterLayer}
-
-// layersOf returns the layers that a run is of or depends on; its own is the last.
-func layersOf(what string) []site.Layer {
-	switch layer, _, _ := strings.Cut(what, "-"); layer {
-	case "hosts":
-		return allLayers[:1]
-	case "systems":
-		return allLayers[:2]
-	}
-	return allLayers
 }
 
 // writeLayers writes the inventories of the layers.
@@ -105,7 +86,7 @@ func (f *life) editLayers(m history.Move) {
 
 // isPending has the next up of a layer change something.
 func (f *life) isPending(layer site.Layer) {
-	f.layers.pending[layer] = true
+	f.layers.leftovers.Wait(layer)
 	if layer == site.ClusterLayer {
 		f.pending++
 	}
@@ -116,7 +97,7 @@ func (f *life) mistakeInLayers(m history.Move) {
 	f.t.Helper()
 	wrong, err := site.LayerMistakes[m.What](f.site)
 	require.NoError(f.t, err)
-	if !wrong.Made || f.layers.pending[wrong.Layer] || f.layers.disturbed[wrong.Layer] || f.layersExcuse(string(wrong.Layer)+"-up") {
+	if !wrong.Made || f.layers.leftovers.Waits(wrong.Layer) || f.layers.leftovers.Excuse(string(wrong.Layer)+"-up") {
 		f.say("  means nothing here")
 		return
 	}
@@ -169,7 +150,7 @@ func (f *life) layersWhole(which ...site.Layer) (left []model.Violation) {
 		left = append(left, model.SystemsWhole(f.site.Layers.Systems, f.layers.snapshots, f.see().Systems)...)
 	}
 	if slices.Contains(which, site.ClusterLayer) && f.site.HasCluster() {
-		left = append(left, model.StorageWhole(f.site.Layers.Storage, f.seeNAS())...)
+		left = append(left, model.StorageWhole(f.site.Layers.Storage, f.layers.datasets.Deletes(), f.seeNAS())...)
 	}
 	return left
 }
@@ -181,7 +162,7 @@ func (f *life) holdsLayers(what string, r model.Run) {
 		return
 	}
 	f.nothingOfLayersIsLost()
-	ofRun := layersOf(what)
+	ofRun := model.LayersOf(what)
 	switch {
 	case r.Code != 0 || r.Killed:
 		return
@@ -191,9 +172,7 @@ func (f *life) holdsLayers(what string, r model.Run) {
 	default:
 		return
 	}
-	for _, layer := range ofRun {
-		f.layers.pending[layer], f.layers.disturbed[layer] = false, false
-	}
+	f.layers.leftovers.Cleared(ofRun...)
 	tallied.checked(model.Whole)
 	var left []model.Violation
 	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
@@ -203,6 +182,9 @@ func (f *life) holdsLayers(what string, r model.Run) {
 		}
 	}
 	f.violated(left)
+	if slices.Contains(ofRun, site.ClusterLayer) && f.site.HasCluster() {
+		f.layers.datasets.Whole(f.site.Layers.Storage)
+	}
 	f.rememberLayers()
 }
 

@@ -53,7 +53,7 @@ func newLife(t testing.TB, l *lane) *life {
 		cordoned: map[string]bool{}, keeper: model.NewKeeper(), snapshots: map[string][]string{}, texts: map[string]string{},
 	}
 	if l.topology.Layers {
-		f.layers = newLayers()
+		f.layers = newLayers(l.topology.ControlPlanes > 0)
 	}
 	f.gone = !f.site.HasCluster()
 	return f

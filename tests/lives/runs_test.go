@@ -82,11 +82,12 @@ type running struct {
 	output  bytes.Buffer
 	began   time.Time
 	calls   int // of the host, before
+	nas     int // calls of the NAS, before
 }
 
 func (f *life) started(what string, command *exec.Cmd) *running {
 	f.t.Helper()
-	r := &running{life: f, what: what, command: command, began: time.Now(), calls: len(f.calls())}
+	r := &running{life: f, what: what, command: command, began: time.Now(), calls: len(f.calls()), nas: len(f.nasCalls())}
 	command.Stdout, command.Stderr = &r.output, &r.output
 	require.NoError(f.t, command.Start())
 	return r
@@ -147,7 +148,8 @@ func (r *running) ended(err error) model.Run {
 	code := r.command.ProcessState.ExitCode()
 	r.say("  %s: exit code %d after %s", r.what, code, took.Round(100*time.Millisecond))
 	r.texts[fmt.Sprintf("output-%02d-%s", len(r.log), r.what)] = r.output.String()
-	return model.Run{What: r.what, Code: code, Output: r.output.String(), Writes: labstack.Writes(r.life.calls()[r.calls:]), Took: took}
+	writes := append(labstack.Writes(r.life.calls()[r.calls:]), labstack.NASWrites(r.nasCalls()[r.nas:])...)
+	return model.Run{What: r.what, Code: code, Output: r.output.String(), Writes: writes, Took: took}
 }
 
 // calls returns what the host was asked for so far.
@@ -156,6 +158,14 @@ func (f *life) calls() []labstack.Call {
 	calls, err := labstack.Calls(f.lane.labDir())
 	require.NoError(f.t, err)
 	return calls
+}
+
+// nasCalls returns the methods that the NAS was called with so far.
+func (f *life) nasCalls() []string {
+	f.t.Helper()
+	methods, err := labstack.NASCalls(f.lane.labDir())
+	require.NoError(f.t, err)
+	return methods
 }
 
 // run runs a command with the armed disturbances, and checks its effects with the model.
@@ -172,14 +182,23 @@ func (f *life) run(what string) model.Run {
 	occurred := f.disarm()
 	killer.afterwards()
 	result.Killed = killer.hit
-	f.disturb(killer.hit || occurred > 0)
-	result.Excused = f.disturbed || f.layersExcuse(what) || f.pending > 0 && slices.Contains([]string{"pulumi", "only-bootstrap", "snapshot-etcd", "restore-etcd", "adopt"}, what)
+	if killer.hit || occurred > 0 {
+		f.disturb(what)
+	}
+	result.Excused = f.excuses(what)
 	if strings.HasSuffix(what, "pulumi") && result.Code != 0 && result.Excused {
 		result.Killed = true // what the engine says is not judged
 	}
 	f.judge(result)
 	f.holds(what, result, r.began)
 	return result
+}
+
+// excuses reports whether something may be in the way of a run.
+func (f *life) excuses(what string) bool {
+	ofCluster := f.layers == nil || model.OwnLayer(what) == site.ClusterLayer
+	waits := f.pending > 0 && slices.Contains([]string{"pulumi", "only-bootstrap", "snapshot-etcd", "restore-etcd", "adopt"}, what)
+	return f.disturbed && ofCluster || waits || f.layers != nil && f.layers.leftovers.Excuse(what)
 }
 
 // commandOf is the command line of what is run.
@@ -224,7 +243,7 @@ func (f *life) giveUp(what string) {
 		f.keeper.GiveUpAll()
 		return
 	}
-	if f.layers != nil && layersOf(what)[len(layersOf(what))-1] != site.ClusterLayer {
+	if f.layers != nil && model.OwnLayer(what) != site.ClusterLayer {
 		return // a run of another stack
 	}
 	for _, m := range f.see().Machines {

@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
@@ -113,33 +112,98 @@ const nasAsWanted = `{
 
 func TestStorageWhole(t *testing.T) {
 	t.Parallel()
+	deletes := []string{"tank/k8s", "tank/k8s/nfs", "tank/k8s/data-1"}
 	for name, test := range map[string]struct {
 		change func(seen *model.NAS)
 		want   []string
 	}{
-		"as wanted":     {func(*model.NAS) {}, nil},
-		"another quota": {func(seen *model.NAS) { seen.Datasets["tank/k8s"]["quota"] = "1" }, []string{`whole: quota of k8s is "1", not "536870912000"`}},
-		"no dataset":    {func(seen *model.NAS) { delete(seen.Datasets, "tank/k8s/nfs") }, []string{"whole: there is no dataset k8s/nfs"}},
-		"no share":      {func(seen *model.NAS) { seen.Shares = nil }, []string{"whole: the dataset k8s/nfs is not exported"}},
+		"as wanted":         {func(*model.NAS) {}, nil},
+		"another quota":     {func(seen *model.NAS) { seen.Datasets["tank/k8s"]["quota"] = "1" }, []string{`whole: quota of k8s is "1", not "536870912000"`}},
+		"no dataset":        {func(seen *model.NAS) { delete(seen.Datasets, "tank/k8s/nfs") }, []string{"whole: there is no dataset k8s/nfs"}},
+		"no share":          {func(seen *model.NAS) { seen.Shares = nil }, []string{"whole: the dataset k8s/nfs is not exported"}},
+		"a share is left":   {func(seen *model.NAS) { seen.Shares = append(seen.Shares, "/mnt/tank/k8s/data-1") }, []string{"whole: the share of /mnt/tank/k8s/data-1 is left over"}},
+		"a share of others": {func(seen *model.NAS) { seen.Shares = append(seen.Shares, "/mnt/tank/proxmox") }, nil},
+		"a dataset is left": {func(seen *model.NAS) { seen.Datasets["tank/k8s/data-1"] = nil }, []string{"whole: the dataset tank/k8s/data-1 is left over"}},
+		"one that may stay": {func(seen *model.NAS) { seen.Datasets["tank/k8s/data-2"] = nil }, nil},
+		"one with others in": {func(seen *model.NAS) {
+			seen.Datasets["tank/k8s/data-1"], seen.Datasets["tank/k8s/data-1/by-hand"] = nil, nil
+		}, nil},
 	} {
 		seen, err := model.ReadNAS([]byte(nasAsWanted))
 		require.NoError(t, err)
 		test.change(&seen)
-		require.Equal(t, test.want, texts(model.StorageWhole(layered().Storage, seen)), name)
+		require.Equal(t, test.want, texts(model.StorageWhole(layered().Storage, deletes, seen)), name)
 	}
 }
 
-// TestDatasetsAreKept: a dataset may go by hand, or if it is empty and no inventory has or protects it.
+// withData is an inventory with a dataset beside those that a site begins with.
+func withData(protect bool) site.Storage {
+	storage := layered().Storage
+	storage.Protect, storage.Datasets = protect, append(storage.Datasets, site.Dataset{Name: "k8s/data-1"})
+	return storage
+}
+
+// TestDatasetsThatAreDeleted: the stack deletes what its inventory no longer has, unless a run since its latest up may have forgotten it.
+func TestDatasetsThatAreDeleted(t *testing.T) {
+	t.Parallel()
+	all := []string{"tank/k8s", "tank/k8s/nfs", "tank/k8s/data-1"}
+	for name, test := range map[string]struct {
+		happened func(k *model.DatasetKeeper)
+		deletes  []string
+	}{
+		"at the begin":           {func(*model.DatasetKeeper) {}, nil},
+		"with protection":        {func(k *model.DatasetKeeper) { k.Whole(withData(true)) }, nil},
+		"without":                {func(k *model.DatasetKeeper) { k.Whole(withData(false)) }, all},
+		"a run that failed":      {func(k *model.DatasetKeeper) { k.Whole(withData(false)); k.Run("up", layeredWithout(), nil) }, all},
+		"an up without it":       {func(k *model.DatasetKeeper) { k.Whole(withData(false)); k.Whole(layeredWithout()) }, all[:2]},
+		"protected since":        {func(k *model.DatasetKeeper) { k.Whole(withData(false)); k.Run("site-up", withData(true), nil) }, nil},
+		"only previewed since":   {func(k *model.DatasetKeeper) { k.Whole(withData(false)); k.Run("preview", withData(true), nil) }, all},
+		"an older state":         {func(k *model.DatasetKeeper) { k.Whole(withData(false)); k.Run("restore-oldest", withData(false), nil) }, nil},
+		"a state that is anew":   {func(k *model.DatasetKeeper) { k.Whole(withData(false)); k.Run("adopt", withData(false), nil) }, nil},
+		"a run of another stack": {func(k *model.DatasetKeeper) { k.Whole(withData(false)); k.Run("hosts-up", withData(true), nil) }, all},
+	} {
+		k := model.NewDatasetKeeper()
+		test.happened(k)
+		require.Equal(t, test.deletes, k.Deletes(), name)
+	}
+}
+
+// layeredWithout is an inventory without protection, and without that dataset.
+func layeredWithout() site.Storage {
+	storage := layered().Storage
+	storage.Protect = false
+	return storage
+}
+
+// TestDatasetsAreKept: a dataset may go by hand, or in a run that carries out a plan if it is empty and no inventory has or protects it.
 func TestDatasetsAreKept(t *testing.T) {
 	t.Parallel()
-	all := []string{"tank", "tank/a", "tank/a/b", "tank/c", "tank/d"}
+	all := []string{"tank", "tank/k8s", "tank/k8s/data-1", "tank/k8s/data-2", "tank/k8s/data-2/by-hand", "tank/k8s/nfs"}
+	leftOut := func(what string) func(*model.DatasetKeeper) {
+		return func(k *model.DatasetKeeper) { k.Run(what, layeredWithout(), []string{"tank/k8s/data-2/by-hand"}) }
+	}
+	withoutData1 := slices.Delete(slices.Clone(all), 2, 3)
 	for name, test := range map[string]struct {
 		giveUp func(k *model.DatasetKeeper)
 		kept   []string
 	}{
-		"nothing is given up": {func(*model.DatasetKeeper) {}, all},
-		"by hand":             {func(k *model.DatasetKeeper) { k.GiveUp("tank/a") }, []string{"tank", "tank/c", "tank/d"}},
-		"left out":            {func(k *model.DatasetKeeper) { k.GiveUpEmpty([]site.Dataset{{Name: "c"}}, []string{"tank/a/b"}) }, []string{"tank", "tank/a", "tank/a/b", "tank/c"}},
+		"nothing is given up":  {func(*model.DatasetKeeper) {}, all},
+		"by hand":              {func(k *model.DatasetKeeper) { k.GiveUp("tank/k8s/data-2") }, []string{"tank", "tank/k8s", "tank/k8s/data-1", "tank/k8s/nfs"}},
+		"protected":            {func(k *model.DatasetKeeper) { k.Run("up", layered().Storage, nil) }, all},
+		"an up":                {leftOut("up"), withoutData1},
+		"an up of all":         {leftOut("site-up"), withoutData1},
+		"one of the engine":    {leftOut("pulumi"), withoutData1},
+		"a part of one":        {leftOut("until-provision"), withoutData1},
+		"a preview":            {leftOut("preview"), all},
+		"a preview of all":     {leftOut("site-preview"), all},
+		"a status":             {leftOut("status"), all},
+		"drift":                {leftOut("drift"), all},
+		"an up of systems":     {leftOut("systems-up"), all},
+		"a snapshot":           {leftOut("snapshot-etcd"), all},
+		"a destroy":            {leftOut("destroy"), []string{"tank", "tank/k8s", "tank/k8s/data-2", "tank/k8s/data-2/by-hand"}},
+		"a destroy of all":     {func(k *model.DatasetKeeper) { k.GiveUp("tank/k8s/data-2"); k.Run("destroy", layeredWithout(), nil) }, []string{"tank"}},
+		"a protected destroy":  {func(k *model.DatasetKeeper) { k.Run("destroy", layered().Storage, nil) }, all},
+		"with it in inventory": {func(k *model.DatasetKeeper) { k.Run("up", withData(false), []string{"tank/k8s/data-2/by-hand"}) }, all},
 	} {
 		k := model.NewDatasetKeeper()
 		datasets := map[string]map[string]string{}
@@ -149,11 +213,10 @@ func TestDatasetsAreKept(t *testing.T) {
 		k.Remember(model.NAS{Datasets: datasets})
 		test.giveUp(k)
 		require.Empty(t, k.Lost(model.NAS{Datasets: datasets}), name)
-		maps.DeleteFunc(datasets, func(string, map[string]string) bool { return true })
 		var lost []string
 		for _, one := range test.kept {
 			lost = append(lost, "kept: the dataset "+one+" is lost")
 		}
-		require.Equal(t, slices.Sorted(slices.Values(lost)), texts(k.Lost(model.NAS{Datasets: datasets})), name)
+		require.Equal(t, lost, texts(k.Lost(model.NAS{})), name)
 	}
 }

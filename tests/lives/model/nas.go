@@ -45,8 +45,9 @@ func ReadNAS(text []byte) (NAS, error) {
 
 const pool = "tank/"
 
-// StorageWhole returns what of the NAS is not as `storage:` says.
-func StorageWhole(want site.Storage, seen NAS) []Violation {
+// StorageWhole returns what of the NAS is not as `storage:` says, and what is left over: a share of the stack, and an empty dataset among
+// those that the stack has to delete ([DatasetKeeper.Deletes]).
+func StorageWhole(want site.Storage, deletes []string, seen NAS) []Violation {
 	b := &broken{invariant: Whole}
 	for _, one := range want.Datasets {
 		have, found := seen.Datasets[pool+one.Name]
@@ -64,11 +65,37 @@ func StorageWhole(want site.Storage, seen NAS) []Violation {
 			b.say("the dataset %s is not exported", one.Name)
 		}
 	}
+	for _, path := range seen.Shares {
+		if strings.HasPrefix(path, "/mnt/"+pool+ofStack) && !slices.ContainsFunc(want.Datasets, func(d site.Dataset) bool { return d.Shared && path == "/mnt/"+pool+d.Name }) {
+			b.say("the share of %s is left over", path)
+		}
+	}
+	for _, name := range deletes {
+		if _, found := seen.Datasets[name]; found && !wants(want.Datasets, name) && !hasOthers(slices.Collect(maps.Keys(seen.Datasets)), name) {
+			b.say("the dataset %s is left over", name)
+		}
+	}
 	return b.found
 }
 
-// DatasetKeeper records which datasets must not be lost.
-type DatasetKeeper struct{ names map[string]bool }
+// ofStack is the dataset of the stack, with all others in it.
+const ofStack = "k8s"
+
+// wants reports whether a dataset of the box is one of the inventory.
+func wants(datasets []site.Dataset, name string) bool {
+	return slices.ContainsFunc(datasets, func(d site.Dataset) bool { return pool+d.Name == name })
+}
+
+// hasOthers reports whether one of these datasets is in the named one.
+func hasOthers(all []string, name string) bool {
+	return slices.ContainsFunc(all, func(one string) bool { return strings.HasPrefix(one, name+"/") })
+}
+
+// DatasetKeeper records which datasets must not be lost, and which the stack deletes once its inventory no longer has them.
+type DatasetKeeper struct {
+	names   map[string]bool
+	deletes []string
+}
 
 // NewDatasetKeeper returns an empty one.
 func NewDatasetKeeper() *DatasetKeeper { return &DatasetKeeper{names: map[string]bool{}} }
@@ -85,13 +112,41 @@ func (k *DatasetKeeper) GiveUp(name string) {
 	maps.DeleteFunc(k.names, func(one string, _ bool) bool { return one == name || strings.HasPrefix(one, name+"/") })
 }
 
-// GiveUpEmpty allows the loss of datasets of the stack without others in them, but for those that stay: what is left out of an inventory that
-// does not protect them.
-func (k *DatasetKeeper) GiveUpEmpty(stays []site.Dataset, byHand []string) {
-	for _, name := range slices.Sorted(maps.Keys(k.names)) {
-		inside := slices.ContainsFunc(slices.Collect(maps.Keys(k.names)), func(one string) bool { return strings.HasPrefix(one, name+"/") })
-		wanted := slices.ContainsFunc(stays, func(d site.Dataset) bool { return pool+d.Name == name })
-		if !inside && !wanted && !slices.Contains(byHand, name) {
+// Run allows, before a run, the loss of what it may delete. With the inventory's protection the stack may forget a dataset instead of
+// deleting it, and a state that is restored or written anew may not know it.
+func (k *DatasetKeeper) Run(what string, storage site.Storage, byHand []string) {
+	if forgets := storage.Protect && carriesOut(what); forgets || what == "restore-oldest" || what == "adopt" {
+		k.deletes = nil
+	}
+	if storage.Protect || !carriesOut(what) {
+		return
+	}
+	stays := storage.Datasets
+	if what == "destroy" {
+		stays = nil
+	}
+	k.giveUpEmpty(stays, byHand)
+}
+
+// Whole records, after an up that has made the box as the inventory says, which datasets the stack deletes from now on.
+func (k *DatasetKeeper) Whole(storage site.Storage) {
+	k.deletes = nil
+	for _, one := range storage.Datasets {
+		if !storage.Protect {
+			k.deletes = append(k.deletes, pool+one.Name)
+		}
+	}
+}
+
+// Deletes are the datasets that the stack deletes once its inventory no longer has them: it had them at its latest successful up, and has
+// not been protected since.
+func (k *DatasetKeeper) Deletes() []string { return k.deletes }
+
+// giveUpEmpty allows the loss of datasets of the pool without others in them, the innermost first, but for those that stay.
+func (k *DatasetKeeper) giveUpEmpty(stays []site.Dataset, byHand []string) {
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(k.names))) {
+		inPool := strings.HasPrefix(name, pool)
+		if inPool && !hasOthers(slices.Collect(maps.Keys(k.names)), name) && !wants(stays, name) && !slices.Contains(byHand, name) {
 			delete(k.names, name)
 		}
 	}

@@ -13,7 +13,7 @@ type Run struct {
 	What   string
 	Code   int
 	Output string
-	// Writes are the calls by which it may have changed the host.
+	// Writes are the calls by which it may have changed the host or the NAS.
 	Writes []string
 	Took   time.Duration
 	// Killed is true if it was killed or interrupted.
