@@ -110,7 +110,7 @@ func (t takeover) checkNothingToLose(ctx context.Context) error {
 
 // write writes the state of a draft into the place of the stack's own, and the credentials in it.
 func (t takeover) write(ctx context.Context, draft *engine.Exported, adopted *Adopted) error {
-	if err := t.checkNothingToLose(ctx); err != nil { // somebody else may have written one meanwhile
+	if err := t.checkNothingToLose(ctx); err != nil { // another run may have written a state since the first check
 		return err
 	}
 	_, err := t.cluster.state.Export(ctx)

@@ -45,7 +45,7 @@ func (c consent) check() error {
 	if !c.needed() || c.person != nil {
 		return nil
 	}
-	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview %s`, then add --yes to %s", c.place.Stack, c.purpose)
+	return fmt.Errorf("consent cannot be asked for without a terminal: look at `em-infra preview %s`, then add --yes to %s", c.place.Stack, c.purpose)
 }
 
 // ask asks for consent, unless it was given beforehand. Only the stack's name means yes.

@@ -99,9 +99,9 @@ func TestStackNamesThatLeadElsewhere(t *testing.T) {
 func TestNobodyIsHereToBeAsked(t *testing.T) {
 	root := project(t)
 	before := files(t, root)
-	require.Equal(t, refusal("nobody is here to be asked: look at `em-infra preview --stack k3s-dev --lab`, then add --yes to bring it up"),
+	require.Equal(t, refusal("consent cannot be asked for without a terminal: look at `em-infra preview --stack k3s-dev --lab`, then add --yes to bring it up"),
 		em(t.Context(), "up", "--stack", "k3s-dev", "--lab"))
-	require.Equal(t, refusal("nobody is here to be asked: look at `em-infra preview --stack k3s-dev`, then add --yes to delete all of it"),
+	require.Equal(t, refusal("consent cannot be asked for without a terminal: look at `em-infra preview --stack k3s-dev`, then add --yes to delete all of it"),
 		em(t.Context(), "destroy", "--stack", "k3s-dev"))
 	require.Equal(t, before, files(t, root))
 }

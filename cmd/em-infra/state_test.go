@@ -36,7 +36,7 @@ func TestStateCommandsRefuseEarly(t *testing.T) {
 		{[]string{"state", "list", "--stack", "k3s-dev", "--output", "xml"}, `--output: "xml" is no format: choose text or json`},
 		{[]string{"state", "backup", "--stack", "k3s-dev"}, passphrase},
 		{[]string{"state", "unlock", "--stack", "k3s-dev"}, passphrase},
-		{[]string{"state", "restore", "--stack", "k3s-dev"}, "nobody is here to be asked: look at `em-infra preview --stack k3s-dev`, then add --yes to put the backup back"},
+		{[]string{"state", "restore", "--stack", "k3s-dev"}, "consent cannot be asked for without a terminal: look at `em-infra preview --stack k3s-dev`, then add --yes to put the backup back"},
 		{[]string{"state", "migrate", "--stack", "k3s-dev"}, "no place is named: add --to URL, e.g. --to s3://BUCKET"},
 		{[]string{"state", "migrate", "--stack", "k3s-dev", "--to", "bucket"}, `--to: "bucket" is no place for a state: begin with one of file://, s3://, gs://, azblob://`},
 		{

@@ -12,11 +12,11 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// isNotBegunWithoutConsent runs `site up` with nobody to ask, after which the stacks share a lab, and starts that. It returns what the hosts have.
+// isNotBegunWithoutConsent runs `site up` without a terminal, which is refused for want of consent but makes the stacks share a lab, and starts that lab. It returns what the hosts have.
 func (s *siteUnderTest) isNotBegunWithoutConsent() map[string][]string {
 	s.t.Helper()
 	refused := s.site(3, "up", "--lab")
-	require.Contains(s.t, refused, "nobody is here to be asked")
+	require.Contains(s.t, refused, "consent cannot be asked for without a terminal")
 	require.Contains(s.t, refused, "not begun")
 	s.outsideOfStacks("lab", "start", "--stack", s.rehearsal.stack, "--time-scale", "0")
 	require.Empty(s.t, labstack.Writes(s.calls()))

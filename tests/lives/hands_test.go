@@ -85,7 +85,7 @@ func (f *life) hand(ctx context.Context, m history.Move, node site.Node) error {
 	case "migrate":
 		return ended(ctx)(machine.Migrate(ctx, &proxmox.VirtualMachineMigrateOptions{Target: site.Host(m.Number), Online: true}))
 	}
-	return fmt.Errorf("nobody knows how to %s", m.What)
+	return fmt.Errorf("there is no move %s", m.What)
 }
 
 // deleteMachine deletes a machine, unless etcd would lose its quorum for good.

@@ -77,7 +77,7 @@ func (f *life) handOnHost(ctx context.Context, m history.Move) error {
 		f.layers.pools = append(f.layers.pools, name)
 		return nil
 	}
-	return fmt.Errorf("nobody knows how to %s", m.What)
+	return fmt.Errorf("there is no move %s", m.What)
 }
 
 // handOnSystem changes a system.
@@ -113,7 +113,7 @@ func (f *life) handOnSystem(ctx context.Context, m history.Move) error {
 	case "remove-snapshots":
 		return f.removeSnapshots(ctx, m.Node, guest)
 	}
-	return fmt.Errorf("nobody knows how to %s", m.What)
+	return fmt.Errorf("there is no move %s", m.What)
 }
 
 // removeSnapshots removes all snapshots of a system, also those of em-infra.
@@ -206,7 +206,7 @@ func (f *life) handOnNAS(ctx context.Context, m history.Move) error {
 			}
 			return c.Call(ctx, nil, "sharing.nfs.delete", shares[0].ID)
 		}
-		return fmt.Errorf("nobody knows how to %s", m.What)
+		return fmt.Errorf("there is no move %s", m.What)
 	})
 }
 
