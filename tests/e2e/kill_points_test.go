@@ -31,11 +31,31 @@ type progressOf struct {
 	before []string
 	// unlocked is the number of calls before an engine worked on the state.
 	unlocked int
+
+	// made is the number of calls at first, and since is then.
+	made     int
+	since    time.Time
+	hostLog  *labstack.Log[proxmox.Call]
+	nodesLog *labstack.Log[labstack.NodeLine]
+}
+
+// progress begins to observe an operation.
+func (r *rehearsal) progress() *progressOf {
+	r.t.Helper()
+	return &progressOf{
+		rehearsal: r, before: r.inState(), unlocked: -1, made: len(r.calls()), since: time.Now(),
+		hostLog: labstack.HostLog(r.labDir()), nodesLog: labstack.LogOfNodes(r.labDir()),
+	}
 }
 
 // look reads the events since the operation began.
-func (p *progressOf) look(calls int, since time.Time) {
-	p.calls, p.nodes = p.rehearsal.calls()[calls:], p.talosLog(since)
+func (p *progressOf) look() {
+	p.t.Helper()
+	calls, err := p.hostLog.Read()
+	require.NoError(p.t, err)
+	lines, err := p.nodesLog.Read()
+	require.NoError(p.t, err)
+	p.calls, p.nodes = calls[p.made:], labstack.Since(lines, p.since)
 	if p.unlocked < 0 && p.isLocked() {
 		p.unlocked = len(p.calls)
 	}

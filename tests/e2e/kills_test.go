@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -126,11 +125,10 @@ func ofRounds(rounds int) func(operation, victim, point, points int) bool {
 
 func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
 	r := op.begin(t)
-	calls, since := len(r.calls()), time.Now()
-	seen := &progressOf{rehearsal: r, before: r.inState(), unlocked: -1}
+	seen := r.progress()
 	command, output := r.begin(op.args...)
 	r.eventually(point.name, func() bool {
-		seen.look(calls, since)
+		seen.look()
 		return point.reached(seen)
 	})
 	var killed []int

@@ -1,10 +1,6 @@
 package labstack
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
-	"os"
 	"regexp"
 	"slices"
 	"time"
@@ -17,7 +13,7 @@ import (
 type Call = proxmox.Call
 
 // Calls returns the calls so far to the Proxmox VE of the lab in a folder.
-func Calls(dir string) ([]proxmox.Call, error) { return linesOf[proxmox.Call](lab.HostCalls(dir)) }
+func Calls(dir string) ([]proxmox.Call, error) { return HostLog(dir).Read() }
 
 // Writes returns the calls that may have changed the host.
 func Writes(calls []proxmox.Call) []string {
@@ -32,9 +28,10 @@ func Writes(calls []proxmox.Call) []string {
 
 // NASCalls returns the methods that the NAS of the lab in a folder was called with so far. There are none without a NAS.
 func NASCalls(dir string) ([]string, error) {
-	lines, err := linesOf[struct {
+	type line struct {
 		Method string `json:"method"`
-	}](lab.NASCalls(dir))
+	}
+	lines, err := (&Log[line]{path: lab.NASCalls(dir)}).Read()
 	var methods []string
 	for _, line := range lines {
 		methods = append(methods, line.Method)
@@ -68,10 +65,20 @@ func (l NodeLine) End() time.Time {
 // NodeLog returns the events on the nodes of the lab in a folder since a time, in the order in which they began. It is empty
 // before the first boot.
 func NodeLog(dir string, since time.Time) ([]NodeLine, error) {
-	lines, err := linesOf[NodeLine](lab.NodeCalls(dir))
-	lines = slices.DeleteFunc(lines, func(l NodeLine) bool { return l.Time.Before(since) })
-	slices.SortStableFunc(lines, func(a, b NodeLine) int { return a.Time.Compare(b.Time) })
-	return lines, err
+	lines, err := LogOfNodes(dir).Read()
+	return Since(lines, since), err
+}
+
+// Since returns the lines of a log since a time, in the order in which they began.
+func Since(lines []NodeLine, since time.Time) []NodeLine {
+	var found []NodeLine
+	for _, line := range lines {
+		if !line.Time.Before(since) {
+			found = append(found, line)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b NodeLine) int { return a.Time.Compare(b.Time) })
+	return found
 }
 
 // Outage is the time in which a node was not available to its cluster.
@@ -95,28 +102,4 @@ func Outages(lines []NodeLine) []Outage {
 		}
 	}
 	return found
-}
-
-// linesOf reads a log of one JSON object per line; a missing log is empty.
-func linesOf[T any](path string) ([]T, error) {
-	file, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	var lines []T
-	for decoder := json.NewDecoder(file); ; {
-		var line T
-		err := decoder.Decode(&line)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return lines, nil // the last line may be incomplete
-		}
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, line)
-	}
 }

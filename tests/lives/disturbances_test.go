@@ -1,7 +1,6 @@
 package lives_test
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/tests/labstack"
@@ -59,6 +57,7 @@ func (f *life) disarm() int {
 type killer struct {
 	*running
 	kills []history.Move
+	log   *labstack.Log[labstack.Call]
 	hit   bool
 	// again is the time of a second interrupt.
 	again time.Time
@@ -75,17 +74,10 @@ func (k *killer) look() {
 	if len(k.kills) == 0 {
 		return
 	}
-	made := k.callsLogged() - k.calls
+	calls, err := k.log.Read()
+	require.NoError(k.t, err)
+	made := len(calls) - k.calls
 	k.kills = slices.DeleteFunc(k.kills, func(m history.Move) bool { return made >= m.Number && k.hits(m) })
-}
-
-// callsLogged returns how many lines the host's log has, cheaper than reading them.
-func (k *killer) callsLogged() int {
-	text, err := os.ReadFile(lab.HostCalls(k.lane.labDir()))
-	if err != nil {
-		return 0 // nothing was asked yet
-	}
-	return bytes.Count(text, []byte("\n"))
 }
 
 // hits returns false while there is no such victim.
@@ -173,13 +165,12 @@ func (k *killer) afterwards() {
 	if !k.hit {
 		return
 	}
-	deadline := time.Now().Add(patience)
-	for len(k.workers()) > 0 && time.Now().Before(deadline) {
-		time.Sleep(50 * time.Millisecond)
-	}
-	for _, w := range k.workers() {
-		k.violated([]model.Violation{{Invariant: model.Whole, What: "a process outlives its run: " + w}})
-	}
+	k.settles(patience, func() (left []model.Violation) {
+		for _, w := range k.workers() {
+			left = append(left, model.Violation{Invariant: model.Whole, What: "a process outlives its run: " + w})
+		}
+		return left
+	})
 }
 
 // workers returns the programs that work for the stack, but for its lab.
