@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -174,14 +173,7 @@ func (f *life) holdsLayers(what string, r model.Run) {
 	}
 	f.layers.leftovers.Cleared(ofRun...)
 	tallied.checked(model.Whole)
-	var left []model.Violation
-	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-		left = f.layersWhole(ofRun...)
-		if len(left) == 0 || time.Now().After(deadline) {
-			break
-		}
-	}
-	f.violated(left)
+	f.settles(patience, func() []model.Violation { return f.layersWhole(ofRun...) })
 	if slices.Contains(ofRun, site.ClusterLayer) && f.site.HasCluster() {
 		f.layers.datasets.Whole(f.site.Layers.Storage)
 	}
@@ -207,16 +199,10 @@ func (f *life) seeSystems() model.Seen {
 func (f *life) nothingOfLayersIsLost() {
 	f.t.Helper()
 	tallied.checked(model.Kept)
-	var lost []model.Violation
-	for range 20 {
-		lost = append(f.layers.keeper.Lost(f.seeSystems()), f.layers.datasets.Lost(f.seeNAS())...)
-		lost = append(lost, model.HostKept(f.layers.pools, f.seeHostSettings())...)
-		if len(lost) == 0 {
-			return
-		}
-		time.Sleep(250 * time.Millisecond)
-	}
-	f.violated(lost)
+	f.settles(moment, func() []model.Violation {
+		lost := append(f.layers.keeper.Lost(f.seeSystems()), f.layers.datasets.Lost(f.seeNAS())...)
+		return append(lost, model.HostKept(f.layers.pools, f.seeHostSettings())...)
+	})
 }
 
 // secretsOfLayers returns the secrets of the tokens that the stack of hosts has made, and the keys of the NAS.

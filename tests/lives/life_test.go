@@ -38,6 +38,8 @@ type life struct {
 	snapshots map[string][]string
 	// restoring is true from the begin of a restore of etcd until it has ended, in this run or a later one.
 	restoring bool
+	// guarded is true while the Deployment with a PodDisruptionBudget exists.
+	guarded bool
 	// layers are the state of what is beside the cluster; nil without.
 	layers *layers
 
@@ -92,6 +94,7 @@ func play(t testing.TB, h history.History) *failure {
 	f.secrets = f.secretsOfNodes()
 	for n, move := range h.Moves {
 		f.leaveCanary(n)
+		f.keepGuarded()
 		f.say("%s", move)
 		f.do(move)
 		if len(f.found) > 0 {

@@ -158,6 +158,10 @@ func (f *life) seeCluster(seen *model.Seen) {
 		seen.Unreachable = err.Error()
 		return
 	}
+	if seen.Guarded, err = readyGuarded(ctx, api); err != nil {
+		seen.Unreachable = err.Error()
+		return
+	}
 	seen.Nodes = map[string]model.Node{}
 	for _, node := range nodes.Items {
 		seen.Nodes[node.Name] = model.Node{

@@ -59,16 +59,29 @@ func (f *life) endsWell(up string) {
 func (f *life) holdsWhole() {
 	f.t.Helper()
 	want := model.Want{Site: f.site, Cordoned: f.cordoned, Gone: f.gone}
+	if f.guarded {
+		want.Guarded = guardedPods
+	}
 	tallied.checked(model.Whole)
-	var left []model.Violation
-	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-		left = want.Whole(f.see())
-		if len(left) == 0 || time.Now().After(deadline) {
-			break
+	f.settles(patience, func() []model.Violation { return want.Whole(f.see()) })
+}
+
+// settles waits until nothing is left to say, and otherwise takes what is said at last for violations.
+func (f *life) settles(within time.Duration, left func() []model.Violation) {
+	f.t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(settleInterval) {
+		said := left()
+		if len(said) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			f.violated(said)
+			return
 		}
 	}
-	f.violated(left)
 }
+
+const settleInterval = 200 * time.Millisecond
 
 // isWhole is holdsWhole for a life that has not begun.
 func (f *life) isWhole(want model.Want) {
@@ -83,18 +96,13 @@ func (f *life) isWhole(want model.Want) {
 	})
 }
 
-// nothingIsLost checks a few times: the host writes its state a moment after a change.
+// moment is how long the host takes to write its state after a change, at most.
+const moment = 5 * time.Second
+
 func (f *life) nothingIsLost() {
 	f.t.Helper()
 	tallied.checked(model.Kept)
-	var lost []model.Violation
-	for range 20 {
-		if lost = f.keeper.Lost(f.see()); len(lost) == 0 {
-			return
-		}
-		time.Sleep(250 * time.Millisecond)
-	}
-	f.violated(lost)
+	f.settles(moment, func() []model.Violation { return f.keeper.Lost(f.see()) })
 }
 
 func (f *life) eventually(what string, holds func() bool) {

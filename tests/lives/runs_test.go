@@ -1,10 +1,7 @@
 package lives_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -74,100 +71,6 @@ exec pulumi up --stack "$STACK" --yes --skip-preview --color never`)
 	return shell
 }
 
-// running is a command that was begun.
-type running struct {
-	*life
-	what    string
-	command *exec.Cmd
-	output  bytes.Buffer
-	began   time.Time
-	calls   int // of the host, before
-	nas     int // calls of the NAS, before
-}
-
-func (f *life) started(what string, command *exec.Cmd) *running {
-	f.t.Helper()
-	r := &running{life: f, what: what, command: command, began: time.Now(), calls: len(f.calls()), nas: len(f.nasCalls())}
-	command.Stdout, command.Stderr = &r.output, &r.output
-	require.NoError(f.t, command.Start())
-	return r
-}
-
-// wait waits for its end, and reads its events meanwhile.
-func (r *running) wait(look func()) model.Run {
-	r.t.Helper()
-	ended := make(chan error, 1)
-	go func() { ended <- r.command.Wait() }()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for ticks := 0; ; ticks++ {
-		select {
-		case err := <-ended:
-			return r.ended(err)
-		case <-tick.C:
-			if time.Since(r.began) > model.Bound+time.Minute {
-				if err := r.command.Process.Kill(); !errors.Is(err, os.ErrProcessDone) { // it may have ended by itself meanwhile
-					require.NoError(r.t, err)
-				}
-			}
-			if look != nil {
-				look()
-			}
-			if ticks%ticksOfArguments == 0 {
-				r.readArguments()
-			}
-		}
-	}
-}
-
-// ticksOfArguments is how many ticks lie between two readings of the arguments of processes, which cost more than the rest.
-const ticksOfArguments = 20
-
-// readArguments keeps the arguments of the run's processes, which every user of the machine can read.
-func (r *running) readArguments() {
-	r.t.Helper()
-	lines, err := labstack.Arguments(r.command.Process.Pid)
-	require.NoError(r.t, err)
-	for _, line := range lines {
-		if !strings.Contains(r.texts[argumentsOfProcesses], line+"\n") {
-			r.texts[argumentsOfProcesses] += line + "\n"
-		}
-	}
-}
-
-// argumentsOfProcesses is the name of that text.
-const argumentsOfProcesses = "arguments-of-processes"
-
-func (r *running) ended(err error) model.Run {
-	r.t.Helper()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		require.NoError(r.t, err)
-	}
-	took := time.Since(r.began)
-	code := r.command.ProcessState.ExitCode()
-	r.say("  %s: exit code %d after %s", r.what, code, took.Round(100*time.Millisecond))
-	r.texts[fmt.Sprintf("output-%02d-%s", len(r.log), r.what)] = r.output.String()
-	writes := append(labstack.Writes(r.life.calls()[r.calls:]), labstack.NASWrites(r.nasCalls()[r.nas:])...)
-	return model.Run{What: r.what, Code: code, Output: r.output.String(), Writes: writes, Took: took}
-}
-
-// calls returns what the host was asked for so far.
-func (f *life) calls() []labstack.Call {
-	f.t.Helper()
-	calls, err := labstack.Calls(f.lane.labDir())
-	require.NoError(f.t, err)
-	return calls
-}
-
-// nasCalls returns the methods that the NAS was called with so far.
-func (f *life) nasCalls() []string {
-	f.t.Helper()
-	methods, err := labstack.NASCalls(f.lane.labDir())
-	require.NoError(f.t, err)
-	return methods
-}
-
 // run runs a command with the armed disturbances, and checks its effects with the model.
 func (f *life) run(what string) model.Run {
 	f.t.Helper()
@@ -175,12 +78,15 @@ func (f *life) run(what string) model.Run {
 	f.giveUpLayers(what)
 	armed := f.armed
 	f.armed = nil
+	f.keepGuarded()
+	guard := f.watchGuarded()
 	f.arm(armed)
 	r := f.started(what, f.commandOf(what))
-	killer := &killer{running: r, kills: killsOf(armed)}
+	killer := &killer{running: r, kills: killsOf(armed), log: labstack.HostLog(f.lane.labDir())}
 	result := r.wait(killer.look)
 	occurred := f.disarm()
 	killer.afterwards()
+	guard.ended(what, r.began)
 	result.Killed = killer.hit
 	if killer.hit || occurred > 0 {
 		f.disturb(what)
@@ -303,19 +209,24 @@ func (f *life) holds(what string, r model.Run, began time.Time) {
 
 func (f *life) oneAtATime(began time.Time) {
 	f.t.Helper()
-	lines, err := labstack.NodeLog(f.lane.labDir(), began)
-	require.NoError(f.t, err)
-	var outages []model.Outage
-	for _, o := range labstack.Outages(lines) {
-		outages = append(outages, model.Outage(o))
-	}
 	var controlPlanes []int
 	for _, name := range f.site.Names(site.ControlPlane) {
 		n, _ := f.site.Find(name)
 		controlPlanes = append(controlPlanes, n.VMID)
 	}
 	tallied.checked(model.OneAtATime)
-	f.violated(model.Overlap(controlPlanes, outages))
+	f.violated(model.Overlap(controlPlanes, f.outages(began)))
+}
+
+// outages returns the times since then in which nodes were taken down.
+func (f *life) outages(began time.Time) (outages []model.Outage) {
+	f.t.Helper()
+	lines, err := labstack.NodeLog(f.lane.labDir(), began)
+	require.NoError(f.t, err)
+	for _, o := range labstack.Outages(lines) {
+		outages = append(outages, model.Outage(o))
+	}
+	return outages
 }
 
 // killsOf returns the kills among what is armed.

@@ -91,4 +91,7 @@ func (w Want) cluster(b *broken, seen Seen) {
 	if wanted := sorted(w.Names(site.ControlPlane)); sorted(seen.Members) != wanted {
 		b.say("the members of etcd are %s, not %s", sorted(seen.Members), wanted)
 	}
+	if seen.Guarded < w.Guarded {
+		b.say("%d of the %d pods of the guarded Deployment are Ready", seen.Guarded, w.Guarded)
+	}
 }

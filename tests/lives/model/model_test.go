@@ -22,8 +22,9 @@ func born(t *testing.T) (model.Want, model.Seen) {
 	require.NoError(t, err)
 	host, err := model.ReadHost(text, map[int]bool{101: true, 111: true})
 	require.NoError(t, err)
+	want.Guarded = 2
 	return want, model.Seen{
-		Host:    host,
+		Host: host, Guarded: 2,
 		Nodes:   map[string]model.Node{"control-1": ready(), "worker-1": ready()},
 		Members: []string{"control-1"}, Canaries: []string{"canary-1"},
 	}
@@ -78,6 +79,7 @@ var worlds = map[string]change{
 	"another Talos":        {worker(func(n *model.Node) { n.Talos = "v1.12.3" }), "whole: worker-1 runs Talos v1.12.3, not v1.12.4"},
 	"another kubelet":      {worker(func(n *model.Node) { n.Kubelet = "v1.35.3" }), "whole: worker-1 has the kubelet of Kubernetes v1.35.3, not v1.35.4"},
 	"a Node more":          {func(s *model.Seen) { s.Nodes["x"] = model.Node{} }, "whole: Node x is in no inventory"},
+	"a pod is not back":    {func(s *model.Seen) { s.Guarded = 1 }, "whole: 1 of the 2 pods of the guarded Deployment are Ready"},
 	"a member more":        {func(s *model.Seen) { s.Members = append(s.Members, "x") }, "whole: the members of etcd are control-1 x, not control-1"},
 }
 

@@ -17,6 +17,8 @@ type Seen struct {
 	Members []string
 	// Canaries are the objects that the life has left in etcd.
 	Canaries []string
+	// Guarded is the number of pods that are Ready, of those that a PodDisruptionBudget protects.
+	Guarded int
 	// Pending are the pending operations of the state.
 	Pending []string
 	// Running are processes that work for the stack, beside its lab.
@@ -46,6 +48,8 @@ type Want struct {
 	Cordoned map[string]bool
 	// Canaries are what must be in etcd.
 	Canaries []string
+	// Guarded is how many pods that a PodDisruptionBudget protects must be Ready.
+	Guarded int
 	// Gone has the stack be destroyed.
 	Gone bool
 }

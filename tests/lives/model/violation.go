@@ -15,6 +15,8 @@ const (
 	Kept
 	// OneAtATime: no two control planes were taken down at the same time.
 	OneAtATime
+	// Disruptions: no pod that a PodDisruptionBudget protects was on a node that was taken down, or was deleted without an eviction.
+	Disruptions
 	// Refusals: a refused run changed nothing, and the remedy of a failure works.
 	Refusals
 	// Secrets are nowhere in clear.
@@ -24,7 +26,8 @@ const (
 )
 
 var names = map[Invariant]string{
-	Whole: "whole", Kept: "kept", OneAtATime: "one at a time", Refusals: "refusals", Secrets: "secrets", Bounds: "bounds",
+	Whole: "whole", Kept: "kept", OneAtATime: "one at a time", Disruptions: "disruptions", Refusals: "refusals", Secrets: "secrets",
+	Bounds: "bounds",
 }
 
 // Violation is an invariant that does not hold.
