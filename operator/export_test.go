@@ -163,6 +163,7 @@ func (s *session) MayCreateState(ctx context.Context) error { return s.restorati
 
 // The checks of a session, and what it finds of backups.
 func (s *session) CheckNotLost(ctx context.Context) error  { return s.checkNotLost(ctx) }
+func (s *session) FinishMove(ctx context.Context) (bool, error) { return s.finishMove(ctx) }
 func (s *session) CheckNotMoved(ctx context.Context) error { return s.checkNotMoved(ctx) }
 func (s *session) CheckFirst() error                       { return s.checkFirst() }
 func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
@@ -177,9 +178,11 @@ func (s *session) RotateTokenOn(ctx context.Context, options RotateTokenOptions)
 	return s.tokenReplacement().run(ctx, options)
 }
 
-func (o *Operator) NoteMove(ctx context.Context, to string) error { return o.noteMove(ctx, to) }
-func (o *Operator) CheckSecrets(ctx context.Context) error        { return o.checkSecrets(ctx) }
-func (o *Operator) TellBackup(kept KeptBackup)                    { o.tellBackup(kept) }
+func (o *Operator) NoteMove(ctx context.Context, to string) error {
+	return o.noteMove(ctx, o.workspace.Backend, to)
+}
+func (o *Operator) CheckSecrets(ctx context.Context) error { return o.checkSecrets(ctx) }
+func (o *Operator) TellBackup(kept KeptBackup)             { o.tellBackup(kept) }
 
 func (o *Operator) SaveBackup(at time.Time, reason string, text []byte) (Backup, error) {
 	return o.backups().Save(at, reason, text)

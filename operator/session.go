@@ -131,6 +131,11 @@ func (s *session) enter(ctx context.Context, tools *toolchain.Installed, lab Lab
 	if err := s.selectStack(ctx, tools, needed.newStack); err != nil {
 		return err
 	}
+	if needed.claims {
+		if _, err := s.finishMove(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.checkNoRotation(ctx, needed.rotates); err != nil {
 		return err
 	}

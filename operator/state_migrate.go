@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,7 +34,14 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	if err != nil {
 		return err
 	}
-	if first.workspace.At(options.To).Backend == first.workspace.Backend {
+	finished, err := first.finishMove(ctx)
+	if err != nil {
+		return err
+	}
+	if first.isAt(options.To) && len(options.With) == 0 {
+		if finished {
+			return nil
+		}
 		return refused(fmt.Errorf("the state is there already: %s", options.To))
 	}
 	if err := first.statePlace(first.workspace.At(options.To).Backend).check(ctx); err != nil {
@@ -45,18 +51,28 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 		return err
 	}
 	for _, stack := range append([]string{o.workspace.Stack}, options.With...) {
-		s, err := o.beginWithStateOf(ctx, stack)
-		if err != nil {
-			return err
-		}
-		err = migration{Operator: s.Operator, state: s.state, to: options.To, clearLocks: s.recovery.ClearLocks}.run(ctx)
-		s.recovery.Release(ctx)
-		if err != nil {
+		if err := o.migrateStack(ctx, stack, options.To); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// migrateStack moves the state of one stack, unless it is there already: an earlier run that moved several may have been cut off.
+func (o *Operator) migrateStack(ctx context.Context, stack, to string) error {
+	s, err := o.beginWithStateOf(ctx, stack)
+	if err != nil {
+		return err
+	}
+	defer s.recovery.Release(ctx)
+	if _, err := s.finishMove(ctx); err != nil || s.isAt(to) {
+		return err
+	}
+	return migration{Operator: s.Operator, state: s.state, to: to, clearLocks: s.recovery.ClearLocks}.run(ctx)
+}
+
+// isAt reports whether the state of the stack is in a place.
+func (s *session) isAt(url string) bool { return s.workspace.At(url).Backend == s.workspace.Backend }
 
 // migration moves the state of one stack to another location.
 type migration struct {
@@ -78,10 +94,10 @@ func (m migration) run(ctx context.Context) error {
 		return err
 	}
 	if err := m.state.Remove(ctx); err != nil {
-		return fmt.Errorf("%w: the new state is in use; remove the old one by hand", err)
+		return fmt.Errorf("%w: the new state is in use; the next run removes the old one", err)
 	}
 	m.emit(StateMoved{Stack: m.workspace.Stack, To: m.to})
-	if err := m.noteMove(ctx, at.Backend); err != nil {
+	if err := m.endMove(ctx, m.workspace.Backend, at.Backend); err != nil {
 		m.emit(Note{Text: fmt.Sprintf("warning: %s has no note that the state of stack %s was moved, because %s", m.workspace.ShownBackend(), m.workspace.Stack, err)})
 	}
 	m.state.Bucket = func(ctx context.Context) (*backup.Remote, error) { return m.backupBucketAt(ctx, at.Backend) }
@@ -106,22 +122,41 @@ func (m migration) copy(ctx context.Context) error {
 	if len(have.Deployment.PendingOperations) > 0 {
 		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", m.workspace.Stack, m.remedies().Stack))
 	}
-	target := m.state.State
-	target.Env = maps.Clone(m.state.Env)
-	for name := range m.workspace.Environment() {
-		delete(target.Env, name) // what the other place does not set, such as the compression
-	}
-	maps.Copy(target.Env, m.workspace.At(m.to).Environment())
-	if _, err := target.Export(ctx); !errors.Is(err, engine.ErrNoStack) {
-		if err != nil {
-			return err
-		}
-		return refused(fmt.Errorf("%s holds a state of stack %s already: choose another place, or remove that one with `pulumi stack rm`", m.to, m.workspace.Stack))
-	}
-	if err := target.Create(ctx); err != nil {
+	at := m.workspace.At(m.to)
+	target := stateAt(m.state.State, m.workspace, at)
+	if err := m.prepare(ctx, target, at.Backend); err != nil {
 		return err
 	}
-	return copyInto(ctx, target, have)
+	note := arrivingState{From: m.workspace.Backend, Written: have.Deployment.Manifest.Time}
+	if err := m.writeNote(ctx, at.Backend, noteArriving, note); err != nil {
+		return err
+	}
+	if err := copyInto(ctx, target, have); err != nil {
+		return err
+	}
+	note.Complete = true
+	return m.writeNote(ctx, at.Backend, noteArriving, note)
+}
+
+// prepare makes an empty state in the new place. One that is empty, or that an earlier move of this state has left, is taken.
+func (m migration) prepare(ctx context.Context, target engine.State, backend string) error {
+	there, err := target.Export(ctx)
+	if errors.Is(err, engine.ErrNoStack) {
+		return target.Create(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	var note arrivingState
+	found, err := m.readNote(ctx, backend, noteArriving, &note)
+	if err != nil {
+		return err
+	}
+	isEmpty := len(there.Deployment.Resources)+len(there.Deployment.PendingOperations) == 0
+	if isEmpty || found && note.From == m.workspace.Backend {
+		return nil
+	}
+	return refused(fmt.Errorf("%s holds a state of stack %s already: choose another place, or remove that one with `pulumi stack rm --force --preserve-config`", m.to, m.workspace.Stack))
 }
 
 // beginWithStateOf is beginWithState for another stack of the project; consent was given already.

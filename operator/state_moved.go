@@ -2,17 +2,12 @@ package operator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"strings"
 	"time"
 
-	"github.com/em-infra/em-infra/internal/bucket"
-	"github.com/em-infra/em-infra/internal/bucket/address"
-	"github.com/em-infra/em-infra/internal/bucket/object"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -25,61 +20,26 @@ type movedState struct {
 	At time.Time `json:"at"`
 }
 
-// movedFolder is the folder of the notes below a state's URL, beside the engine's own.
-var movedFolder = path.Join(".em-infra", "moved", workspace.Project)
-
-func (o *Operator) movedKey() string { return o.workspace.Stack + ".json" }
-
-// inMoved does something in the folder of the notes of a place. Places that are neither a bucket of S3 nor a folder have none.
-func inMoved(ctx context.Context, backend string, do func(*bucket.Bucket) error) error {
-	folder, isFile := strings.CutPrefix(backend, "file://")
-	if !isFile && !address.IsS3(backend) {
-		return nil
-	}
-	if _, err := os.Stat(folder); isFile && errors.Is(err, os.ErrNotExist) {
-		return nil // nothing was ever there
-	}
-	b, err := bucket.Open(ctx, backend, movedFolder, bucket.Limits{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(b), b.Close())
-}
-
-// noteMove leaves the note in the present place, and removes the one that an earlier move has left in the new place.
-func (o *Operator) noteMove(ctx context.Context, to string) error {
-	text, err := json.Marshal(movedState{To: to, At: o.clock.Now().UTC().Truncate(time.Second)})
-	if err != nil {
-		return err
-	}
+// noteMove leaves the note in the place that the state has left, and removes the one that an earlier move has left in the new place.
+func (o *Operator) noteMove(ctx context.Context, from, to string) error {
 	return errors.Join(
-		inMoved(ctx, o.workspace.Backend, func(b *bucket.Bucket) error { return b.Write(ctx, o.movedKey(), text) }),
-		inMoved(ctx, to, func(b *bucket.Bucket) error {
-			if err := b.Delete(ctx, o.movedKey()); !errors.Is(err, object.ErrNotFound) {
-				return err
-			}
-			return nil
-		}),
+		o.writeNote(ctx, from, noteMoved, movedState{To: to, At: o.clock.Now().UTC().Truncate(time.Second)}),
+		o.removeNote(ctx, to, noteMoved),
 	)
 }
 
 // checkNotMoved refuses a place from which the state was moved. It is asked when there is no state.
 func (o *Operator) checkNotMoved(ctx context.Context) error {
-	return inMoved(ctx, o.workspace.Backend, func(b *bucket.Bucket) error {
-		text, err := b.Read(ctx, o.movedKey())
-		if errors.Is(err, object.ErrNotFound) {
-			return nil
-		}
-		var moved movedState
-		if err == nil {
-			err = json.Unmarshal(text, &moved)
-		}
-		if err != nil {
-			return fmt.Errorf("the note on where the state of stack %s was moved to cannot be read (%w): look for it in %s", o.workspace.Stack, err, path.Join(o.workspace.ShownBackend(), movedFolder))
-		}
-		return fmt.Errorf("the state of stack %s is not in %s any more, it was moved to %s on %s: take the newest %s from git, or write `em-infra:backend: %s` below config in it",
-			o.workspace.Stack, o.workspace.ShownBackend(), shown(moved.To), moved.At.Format(time.DateOnly), path.Base(o.workspace.StackFile()), moved.To)
-	})
+	var moved movedState
+	found, err := o.readNote(ctx, o.workspace.Backend, noteMoved, &moved)
+	switch {
+	case found && err != nil:
+		return fmt.Errorf("the note on where the state of stack %s was moved to cannot be read (%w): look for it in %s", o.workspace.Stack, err, o.workspace.ShownBackend()+"/"+noteMoved.folder())
+	case err != nil || !found:
+		return err
+	}
+	return fmt.Errorf("the state of stack %s is not in %s any more, it was moved to %s on %s: take the newest %s from git, or write `em-infra:backend: %s` below config in it",
+		o.workspace.Stack, o.workspace.ShownBackend(), shown(moved.To), moved.At.Format(time.DateOnly), path.Base(o.workspace.StackFile()), moved.To)
 }
 
 func shown(url string) string {

@@ -45,7 +45,7 @@ func TestAStateThatWasMovedIsNotBegunAnew(t *testing.T) {
 	require.NoError(t, s.CheckNotMoved(t.Context()), "it is back")
 
 	require.NoError(t, os.WriteFile(filepath.Join(root, ".state", ".em-infra", "moved", "em-infra", "k3s-dev.json"), []byte("{"), 0o600))
-	require.ErrorContains(t, s.CheckNotMoved(t.Context()), "the note on where the state of stack k3s-dev was moved to cannot be read (unexpected end of JSON input): look for it in ")
+	require.ErrorContains(t, s.CheckNotMoved(t.Context()), "the note on where the state of stack k3s-dev was moved to cannot be read (unexpected end of JSON input): look for it in "+folder+"/.em-infra/moved/em-infra")
 	s.workspace.Backend = "gs://states"
 	require.NoError(t, s.NoteMove(t.Context(), "gs://other"))
 	require.NoError(t, s.CheckNotMoved(t.Context()))

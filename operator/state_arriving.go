@@ -1,0 +1,94 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+// arrivingState is the note in the new place of a state while it moves there. It is removed at the end, so a move that was cut off has left
+// it, and a later run finishes the move.
+type arrivingState struct {
+	// From is the URL of the place that it comes from.
+	From string `json:"from"`
+	// Written is when an engine wrote the state last, before it was copied.
+	Written time.Time `json:"written"`
+	// Complete is true once the copy was read back and compared.
+	Complete bool `json:"complete"`
+}
+
+// finishMove finishes a move of the state to the present place that was cut off, and reports whether there was one. It refuses to remove a
+// state that was written after it was copied.
+func (s *session) finishMove(ctx context.Context) (bool, error) {
+	var note arrivingState
+	here := s.workspace.Backend
+	found, err := s.readNote(ctx, here, noteArriving, &note)
+	if err != nil || !found {
+		return false, s.unreadableArrival(err)
+	}
+	file := path.Base(s.workspace.StackFile())
+	if !note.Complete {
+		return false, refused(fmt.Errorf("the state of stack %s was not yet copied from %s when its move was cut off, and %s names the new place: write `em-infra:backend: %s` below config in it, then run `em-infra state migrate %s --to %s` again",
+			s.workspace.Stack, shown(note.From), file, note.From, s.place.Stack, here))
+	}
+	left := stateAt(s.state.State, s.workspace, s.workspace.At(note.From))
+	written, err := writtenAt(ctx, left)
+	switch {
+	case errors.Is(err, engine.ErrNoStack):
+	case err != nil:
+		s.emit(Note{Text: fmt.Sprintf("warning: whether %s still has the state of stack %s, which was moved to %s, is not known: %s", shown(note.From), s.workspace.Stack, shown(here), err)})
+		return false, nil
+	case !written.Equal(note.Written):
+		return false, refused(fmt.Errorf("the state of stack %s was moved from %s to %s, and the old one was used since (written %s, copied as of %s): a run with an older %s did that; write `em-infra:backend: %s` below config in it to work on the old one, or remove that one with `pulumi stack rm --force --preserve-config`",
+			s.workspace.Stack, shown(note.From), shown(here), timeOf(written), timeOf(note.Written), file, note.From))
+	default:
+		if err := left.Remove(ctx); err != nil {
+			return false, err
+		}
+	}
+	s.emit(Recovered{What: fmt.Sprintf("the move of the state from %s was cut off: what was left there is removed", shown(note.From))})
+	return true, s.endMove(ctx, note.From, here)
+}
+
+// writtenAt returns when an engine wrote a state last. The error wraps [engine.ErrNoStack] if there is none.
+func writtenAt(ctx context.Context, state engine.State) (time.Time, error) {
+	text, err := state.ExportSealed(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	exported, err := state.Read(text)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return exported.Deployment.Manifest.Time, nil
+}
+
+func (s *session) unreadableArrival(err error) error {
+	if err == nil {
+		return nil
+	}
+	return refused(fmt.Errorf("the note on a move of the state of stack %s cannot be read (%w): look for it in %s", s.workspace.Stack, err, s.workspace.ShownBackend()+"/"+noteArriving.folder()))
+}
+
+// endMove leaves the note of a move, and removes the one on the arrival.
+func (o *Operator) endMove(ctx context.Context, from, to string) error {
+	return errors.Join(o.noteMove(ctx, from, to), o.removeNote(ctx, to, noteArriving))
+}
+
+// stateAt returns a state in another place, which does not set everything that the present one sets, such as the compression.
+func stateAt(of engine.State, present, place *workspace.Workspace) engine.State {
+	of.Env = maps.Clone(of.Env)
+	for name := range present.Environment() {
+		delete(of.Env, name)
+	}
+	maps.Copy(of.Env, place.Environment())
+	return of
+}
+
+func timeOf(t time.Time) string { return t.UTC().Format(time.DateTime) }
