@@ -91,7 +91,14 @@ func Text(raw string) []Explanation {
 // v3.254.0, backend/display/progress.go, printDiagnostics).
 var heading = regexp.MustCompile(`^ {2}[a-zA-Z][\w-]*:[\w./-]*:[\w./-]+ \(([^)]+)\):\s*$`)
 
+// ofTrueNAS matches the errors of em-infra's own client of TrueNAS (internal/truenas, Error). They say themselves what to do, and what a row
+// knows of the same words is about a host.
+var ofTrueNAS = regexp.MustCompile(`\bTrueNAS, [a-z_]+(?:\.[a-z_]+)+: `)
+
 func explainLine(line string) (Explanation, bool) {
+	if ofTrueNAS.MatchString(line) {
+		return Explanation{}, false
+	}
 	for _, r := range table {
 		if match := r.pattern().FindStringSubmatch(line); match != nil {
 			return r.explain(match), true

@@ -110,6 +110,14 @@ Diagnostics:
 	require.Equal(t, "k3s-dev-template-vmhost-vm", found[0].Subject)
 }
 
+// TestTrueNASIsNoHost: the same words of ZFS are explained for a host, and not where em-infra's own client of TrueNAS says what to do.
+func TestTrueNASIsNoHost(t *testing.T) {
+	t.Parallel()
+	const busy = "cannot destroy 'tank/k8s': dataset is busy"
+	require.Len(t, explain.Text(busy), 1)
+	require.Empty(t, explain.Text("TrueNAS, pool.dataset.delete: Failed to delete dataset: "+busy+": something uses it: end its NFS clients"))
+}
+
 func TestWhatNobodyKnows(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "\n\n", "error: update failed", "a sentence about clones and locks"} {
