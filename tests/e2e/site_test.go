@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/truenas/truenastest"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -113,8 +114,8 @@ hosts:
 `
 
 // TestE2EASiteFromAnEmptyFolder: a host that runs is asked what it has, once for each stack, and what init writes comes up as a site: the host, a
-// container and a machine beside two clusters. A cluster gets the GPU by the name that the stack of hosts gives it, and storage on a NAS by what a
-// person adds. A second run changes nothing, and a destroy leaves the host as it was.
+// container and a machine beside two clusters. A cluster gets the GPU by the name that the stack of hosts gives it, and datasets on a NAS, which is asked
+// as well. Nothing is edited. A second run changes nothing, and a destroy leaves the host as it was.
 func TestE2EASiteFromAnEmptyFolder(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -122,8 +123,10 @@ func TestE2EASiteFromAnEmptyFolder(t *testing.T) {
 	real := &rehearsal{t: t, stack: "_real", root: root}
 	description := real.startsLabOfItsOwn(hostOfASite)
 	s := &siteUnderTest{&rehearsal{t: t, stack: "k3s-dev", root: root, lab: workspace.SharedLabName(pve.Origin(description.ProxmoxEndpoint()))}}
+	box := truenastest.Serve(t).Connection
 	s.env = []string{
 		"EM_INFRA_PROXMOX_ENDPOINT=" + description.ProxmoxEndpoint(), "EM_INFRA_PROXMOX_TOKEN=" + description.Token, "EM_INFRA_PROXMOX_INSECURE=true",
+		"EM_INFRA_TRUENAS_API_KEY=" + box.APIKey,
 	}
 	t.Cleanup(s.stopsItsLab)
 	s.outsideOfStacks("init", "--kind", "hosts", "--stack", "site")
@@ -131,22 +134,23 @@ func TestE2EASiteFromAnEmptyFolder(t *testing.T) {
 	systems := s.outsideOfStacks("init", "--kind", "systems", "--stack", "dns", "--network", "192.168.20.0/24")
 	require.Contains(t, systems, "up --stack site`, whose hosts.yaml has the storage local for import")
 	require.Regexp(t, `site up --lab .*\n +.*up --stack site\n`, systems, "the stack of hosts comes first")
-	s.outsideOfStacks("init", "--stack", "k3s-dev", "--network", "192.168.20.0/24", "--gpu-workers", "1", "--image-factory", description.FactoryURL())
+	s.outsideOfStacks("init", "--stack", "k3s-dev", "--network", "192.168.20.0/24", "--gpu-workers", "1", "--image-factory", description.FactoryURL(),
+		"--nas", box.Endpoint, "--nas-fingerprint", box.Fingerprint)
 	nodes := filepath.Join(root, "stacks", "k3s-dev", "nodes.yaml")
 	require.Contains(t, s.read(nodes), "address: 192.168.20.13}", "the systems have the addresses before it")
 	require.Contains(t, s.read(nodes), "gpus: [{mapping: gpu}]")
 	s.outsideOfStacks("init", "--stack", "k8s-prod", "--network", "192.168.20.0/24", "--control-planes", "3", "--image-factory", description.FactoryURL())
-	s.k3sDevUsesTheNAS()
 
 	before := s.isNotBegunWithoutConsent()
 	require.Contains(t, s.site(0, "up", "--lab", "--yes"), "site      hosts     up\ndns       systems   up\nk3s-dev   platform  up\nk8s-prod  platform  up\n")
 	require.Contains(t, s.site(0, "preview", "--lab"), "site      hosts     no changes\ndns       systems   no changes\nk3s-dev   platform  no changes\nk8s-prod  platform  no changes\n")
 	nas := storageUnderTest{s.stack("k3s-dev")}
-	nas.hasItsNAS()
+	require.Contains(t, nas.mustRun(0, "preflight", "--lab"), "ok    2 datasets: 0 to create, 2 ours\n")
 	s.hasNothingToDo("site", "dns", "k3s-dev", "k8s-prod")
 	require.Contains(t, s.site(0, "destroy", "--lab", "--yes"), "k8s-prod  platform  gone\nk3s-dev   platform  gone\ndns       systems   gone\nsite      hosts     gone\n")
 	require.Equal(t, before, s.onHosts())
-	nas.leftOnlyData()
+	require.NotNil(t, nas.dataset("tank/k3s-dev"), "protect is true if it is not given")
+	require.NotNil(t, nas.dataset("tank/k3s-dev/nfs"))
 }
 
 // stopsItsLab stops the lab of the site.
@@ -213,11 +217,7 @@ func (s *siteUnderTest) hostsMakeTheSharedStorage() {
 // k3sDevUsesTheNAS adds storage on a NAS to k3s-dev.
 func (s *siteUnderTest) k3sDevUsesTheNAS() {
 	dev := s.stack("k3s-dev")
-	if text := dev.inventoryText("cluster.yaml"); strings.Contains(text, "extensions: []") {
-		dev.edit("cluster.yaml", "extensions: []", "extensions: [siderolabs/iscsi-tools]")
-	} else {
-		dev.edit("cluster.yaml", "talos:\n", "talos:\n  schematic: {extensions: [siderolabs/iscsi-tools]}\n")
-	}
+	dev.edit("cluster.yaml", "extensions: []", "extensions: [siderolabs/iscsi-tools]")
 	dev.writeInventory("cluster.yaml", dev.inventoryText("cluster.yaml")+storageOfTheTest)
 }
 
@@ -232,7 +232,7 @@ func (s *siteUnderTest) theDNSIsNeeded() {
 	s.t.Helper()
 	dev, systems := s.stack("k3s-dev"), s.stack("site-systems")
 	require.Regexp(s.t, `^127\.\d+\.\d+\.5$`, dev.guestSetting("qemu/101", "nameserver"))
-	require.Contains(s.t, dev.mustRun(0, "preflight", "--lab"), "what the nodes ask for names runs: pihole of stack site-systems")
+	require.Contains(s.t, dev.mustRun(0, "preflight", "--lab"), "the nameservers of the nodes run: pihole of stack site-systems")
 
 	seen := len(systems.calls())
 	refused := systems.mustRun(3, "destroy", "--lab", "--yes")
