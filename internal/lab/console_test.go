@@ -212,7 +212,7 @@ func TestReleaseOfALab(t *testing.T) {
 	require.EqualError(t, made.Bears(schema.Release84), "the lab of k3s-dev was made as Proxmox VE 9.1 and stays that: "+
 		"leave --pve out, or stop the lab and delete its folder to begin anew with 8.4")
 
-	o := options(dir, parse(t, clusterYAML, nodesYAML))
+	o := options(t, dir, parse(t, clusterYAML, nodesYAML))
 	o.Release = schema.Release84
 	require.EqualError(t, lab.Serve(t.Context(), o), made.Bears(schema.Release84).Error())
 	o.Dir, o.Release = labDir(t), "7.4"

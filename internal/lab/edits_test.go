@@ -19,7 +19,7 @@ func TestEditsOfTheInventory(t *testing.T) {
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	described := lab.Edits(&inventory.Inventory{Dir: dir})
+	described := lab.Edits(t, &inventory.Inventory{Dir: dir})
 	require.Nil(t, described(), "there are no files")
 	write("cluster.yaml", strings.Replace(clusterYAML, "{vmid: 9000}", "{vmid: 9000, perHost: {vmhost2: 9001}}", 1))
 	write("nodes.yaml", nodesYAML)

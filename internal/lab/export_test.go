@@ -4,23 +4,26 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// SiteOfCluster returns the site of a project with one cluster. A cluster always names a host.
-func SiteOfCluster(inv *inventory.Inventory) Site {
+// SiteOfCluster returns the site of a project with one cluster.
+func SiteOfCluster(t testing.TB, inv *inventory.Inventory) Site {
+	t.Helper()
 	site, err := SiteOf(Stacks{Platforms: []*inventory.Inventory{inv}})
-	if err != nil {
-		panic(err)
-	}
+	require.NoError(t, err)
 	return site
 }
 
 // ChooseNetwork returns the network of a new lab, for tests.
-func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
-	network, _, err := Options{Site: SiteOfCluster(inv), Dir: dir}.chooseAddresses()
+func ChooseNetwork(t testing.TB, inv *inventory.Inventory, dir string) (netip.Prefix, error) {
+	t.Helper()
+	network, _, err := Options{Site: SiteOfCluster(t, inv), Dir: dir}.chooseAddresses()
 	return network, err
 }
 
@@ -28,7 +31,10 @@ func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
 func Hosts(inv *inventory.Inventory) []proxmox.Host { return hosts(inv) }
 
 // Edits returns the hosts function of edits, for the inventory of a cluster.
-func Edits(inv *inventory.Inventory) func() []proxmox.Host { return DescribedBy(SiteOfCluster(inv)) }
+func Edits(t testing.TB, inv *inventory.Inventory) func() []proxmox.Host {
+	t.Helper()
+	return DescribedBy(SiteOfCluster(t, inv))
+}
 
 // Write is write for tests.
 func (d Description) Write(dir string) error { return d.write(dir) }

@@ -46,25 +46,38 @@ func TestMain(m *testing.M) {
 func serveAsProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	inv, err := inventory.Parse("inventory", []byte(clusterYAML), []byte(nodesYAML))
-	if err == nil {
-		o := options(os.Getenv(dirVariable), inv)
-		o.Lifeline = os.Getenv(lab.LifelineVariable)
-		err = lab.Serve(ctx, o)
-	}
-	if err != nil {
+	if err := serve(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
 
+func serve(ctx context.Context) error {
+	inv, err := inventory.Parse("inventory", []byte(clusterYAML), []byte(nodesYAML))
+	if err != nil {
+		return err
+	}
+	site, err := lab.SiteOf(lab.Stacks{Platforms: []*inventory.Inventory{inv}})
+	if err != nil {
+		return err
+	}
+	o := optionsOf(os.Getenv(dirVariable), site)
+	o.Lifeline = os.Getenv(lab.LifelineVariable)
+	return lab.Serve(ctx, o)
+}
+
 // options are those of a lab that is registered like that of a user, so that the labs of other tests leave it its ports while it is
 // stopped, and it leaves them theirs.
-func options(dir string, inv *inventory.Inventory) lab.Options {
+func options(t *testing.T, dir string, inv *inventory.Inventory) lab.Options {
+	t.Helper()
+	return optionsOf(dir, lab.SiteOfCluster(t, inv))
+}
+
+func optionsOf(dir string, site lab.Site) lab.Options {
 	noDelay := 0.0
 	return lab.Options{
-		Dir: dir, Stack: "k3s-dev", Site: lab.SiteOfCluster(inv), TimeScale: &noDelay, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Dir: dir, Stack: "k3s-dev", Site: site, TimeScale: &noDelay, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Registry: lab.DefaultRegistry(),
 	}
 }

@@ -38,7 +38,7 @@ func serveNAS(t *testing.T, dir string) (d lab.Description, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan lab.Description, 1), make(chan error, 1)
-	o := options(dir, parse(t, clusterYAML+"storage: {endpoint: \"https://nas.example\", pool: tank, datasets: [{name: k8s}]}\n", nodesYAML))
+	o := options(t, dir, parse(t, clusterYAML+"storage: {endpoint: \"https://nas.example\", pool: tank, datasets: [{name: k8s}]}\n", nodesYAML))
 	o.Ready = func(d lab.Description) { ready <- d }
 	go func() { ended <- lab.Serve(ctx, o) }()
 	select {

@@ -19,7 +19,7 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	cluster := strings.ReplaceAll(clusterYAML, "192.168.217.", "192.168.218.")
 	inv := parse(t, cluster, strings.ReplaceAll(nodesYAML, "192.168.217.", "192.168.218."))
 	dir := labDir(t)
-	network, err := lab.ChooseNetwork(inv, dir)
+	network, err := lab.ChooseNetwork(t, inv, dir)
 	require.NoError(t, err)
 	require.Equal(t, netip.MustParsePrefix("127.20.218.0/24"), network, "the inventory's, but for the first two bytes")
 
@@ -29,14 +29,14 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	d := described(t)
 	d.Network = netip.MustParsePrefix("127.20.0.0/16")
 	require.NoError(t, d.Write(sibling))
-	network, err = lab.ChooseNetwork(inv, dir)
+	network, err = lab.ChooseNetwork(t, inv, dir)
 	require.NoError(t, err)
 	require.Equal(t, netip.MustParsePrefix("127.21.218.0/24"), network)
 
 	// The port of one of the nodes is in use.
 	listener, err := net.Listen("tcp", "127.21.218.21:50000")
 	require.NoError(t, err)
-	network, err = lab.ChooseNetwork(inv, dir)
+	network, err = lab.ChooseNetwork(t, inv, dir)
 	require.NoError(t, err)
 	require.Equal(t, netip.MustParsePrefix("127.22.218.0/24"), network)
 	require.NoError(t, listener.Close())
@@ -44,7 +44,7 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	// A lab of another project has reserved the network.
 	claimed, err := net.Listen("tcp", "127.21.218.0:50000")
 	require.NoError(t, err)
-	network, err = lab.ChooseNetwork(inv, dir)
+	network, err = lab.ChooseNetwork(t, inv, dir)
 	require.NoError(t, err)
 	require.Equal(t, netip.MustParsePrefix("127.22.218.0/24"), network)
 	require.NoError(t, claimed.Close())
@@ -53,7 +53,7 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	own := described(t)
 	own.Network = netip.MustParsePrefix("127.21.218.0/24")
 	require.NoError(t, own.Write(dir))
-	network, err = lab.ChooseNetwork(inv, dir)
+	network, err = lab.ChooseNetwork(t, inv, dir)
 	require.NoError(t, err)
 	require.Equal(t, netip.MustParsePrefix("127.21.218.0/24"), network)
 }
@@ -66,7 +66,7 @@ func TestChooseNetworkWhenAllAreTaken(t *testing.T) {
 	d := described(t)
 	d.Network = netip.MustParsePrefix("127.0.0.0/8")
 	require.NoError(t, d.Write(sibling))
-	_, err := lab.ChooseNetwork(parse(t, clusterYAML, nodesYAML), dir)
+	_, err := lab.ChooseNetwork(t, parse(t, clusterYAML, nodesYAML), dir)
 	require.EqualError(t, err, "no loopback network is free for the nodes: stop other labs with `em-infra lab stop`")
 }
 
@@ -79,7 +79,7 @@ func TestChooseNetworkRefusesWhatLoopbackCannotHold(t *testing.T) {
 			t.Parallel()
 			inv := parse(t, clusterYAML, nodesYAML)
 			inv.Cluster.Network.CIDR = netip.MustParsePrefix(test.cidr)
-			_, err := lab.ChooseNetwork(inv, labDir(t))
+			_, err := lab.ChooseNetwork(t, inv, labDir(t))
 			require.EqualError(t, err, "network.cidr "+test.cidr+" cannot be rehearsed (IPv4, /16 or longer): choose a smaller network")
 		})
 	}

@@ -18,7 +18,7 @@ func TestAStoppedLabKeepsItsAddresses(t *testing.T) {
 	registry := filepath.Join(t.TempDir(), "labs")
 	inAProject := func() string {
 		dir := labDir(t)
-		o := options(dir, parse(t, clusterYAML, nodesYAML))
+		o := options(t, dir, parse(t, clusterYAML, nodesYAML))
 		o.Registry = registry
 		serveOnce(t, o)
 		return dir
@@ -55,7 +55,7 @@ func TestALabTakesAnotherOnesNetworkOnlyAtTheEnd(t *testing.T) {
 	d.Network = netip.MustParsePrefix("127.0.0.0/8")
 	require.NoError(t, d.Write(other))
 	require.NoError(t, os.WriteFile(filepath.Join(registry, "other.lab"), []byte(other), 0o600))
-	o := options(dir, parse(t, clusterYAML, nodesYAML))
+	o := options(t, dir, parse(t, clusterYAML, nodesYAML))
 	o.Registry = registry
 	serveOnce(t, o)
 	made, err := lab.ReadDescription(dir)

@@ -196,7 +196,7 @@ func TestNetworksOfASharedLab(t *testing.T) {
 		site, err := lab.SiteOf(s)
 		require.NoError(t, err)
 		site.Shared = true
-		o := options(dir, parse(t, clusterYAML, nodesYAML))
+		o := options(t, dir, parse(t, clusterYAML, nodesYAML))
 		o.Site = site
 		return served(t, o)
 	}

@@ -1,13 +1,11 @@
 package pve
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
-	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
 
 // Impatient returns a host that is asked often, and whose locks count as left behind after the given time.
@@ -24,11 +22,6 @@ func Strict(h Host, silence time.Duration) Host {
 
 // ReportTimeout is the time limit for the report of a host.
 const ReportTimeout = reportTimeout
-
-// PassthroughWithin reads what a host tells about passthrough, with another time limit.
-func PassthroughWithin(ctx context.Context, c Connection, node string, limit time.Duration) (passthrough.Facts, error) {
-	return c.passthrough(ctx, node, limit)
-}
 
 // ReadHostsFile returns a text of /etc/hosts as it is written again.
 func ReadHostsFile(text string) string { return parseHostsFile(text).String() }

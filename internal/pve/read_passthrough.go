@@ -3,7 +3,6 @@ package pve
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
@@ -11,11 +10,7 @@ import (
 // Passthrough returns what a host tells about its firmware, its kernel and the drivers of its devices. Its report takes some seconds, and is
 // waited for longer than other answers; why it cannot be read is among the facts.
 func (c Connection) Passthrough(ctx context.Context, node string) (passthrough.Facts, error) {
-	return c.passthrough(ctx, node, reportTimeout)
-}
-
-func (c Connection) passthrough(ctx context.Context, node string, limit time.Duration) (passthrough.Facts, error) {
-	client, err := c.client(limit)
+	client, err := c.client(reportTimeout)
 	if err != nil {
 		return passthrough.Facts{}, err
 	}
