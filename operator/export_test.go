@@ -162,10 +162,10 @@ func (s *session) ChooseBackup(ctx context.Context, name string) error {
 func (s *session) MayCreateState(ctx context.Context) error { return s.restoration().mayCreate(ctx) }
 
 // The checks of a session, and what it finds of backups.
-func (s *session) CheckNotLost(ctx context.Context) error  { return s.checkNotLost(ctx) }
+func (s *session) CheckNotLost(ctx context.Context) error       { return s.checkNotLost(ctx) }
 func (s *session) FinishMove(ctx context.Context) (bool, error) { return s.finishMove(ctx) }
-func (s *session) CheckNotMoved(ctx context.Context) error { return s.checkNotMoved(ctx) }
-func (s *session) CheckFirst() error                       { return s.checkFirst() }
+func (s *session) CheckNotMoved(ctx context.Context) error      { return s.checkNotMoved(ctx) }
+func (s *session) CheckFirst() error                            { return s.checkFirst() }
 func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
 	return s.tokenReplacement().checkConfigured(ctx)
 }

@@ -34,8 +34,11 @@ func (s *session) finishMove(ctx context.Context) (bool, error) {
 	}
 	file := path.Base(s.workspace.StackFile())
 	if !note.Complete {
-		return false, refused(fmt.Errorf("the state of stack %s was not yet copied from %s when its move was cut off, and %s names the new place: write `em-infra:backend: %s` below config in it, then run `em-infra state migrate %s --to %s` again",
+		return false, refused(fmt.Errorf("the state of stack %s was not yet copied from %s when its move was cut off, and %s names the new place: write `em-infra:backend: %s` below config in it, then run `em-infra state migrate %s --to '%s'` again",
 			s.workspace.Stack, shown(note.From), file, note.From, s.place.Stack, here))
+	}
+	if isAbsentFolder(note.From) {
+		return false, nil // it is one of another computer, whose next run finishes the move
 	}
 	left := stateAt(s.state.State, s.workspace, s.workspace.At(note.From))
 	written, err := writtenAt(ctx, left)

@@ -39,9 +39,10 @@ func TestAMoveThatWasCutOffIsNotFinishedBlindly(t *testing.T) {
 	writeNote(map[string]any{"from": address.OfFolder(from), "written": atNine()})
 	const advice = "Pulumi.k3s-dev.yaml names the new place: write `em-infra:backend: "
 	require.EqualError(t, finish(), "the state of stack k3s-dev was not yet copied from "+address.OfFolder(from)+" when its move was cut off, and "+advice+address.OfFolder(from)+
-		"` below config in it, then run `em-infra state migrate --stack k3s-dev --to "+address.OfFolder(to)+"` again")
+		"` below config in it, then run `em-infra state migrate --stack k3s-dev --to '"+address.OfFolder(to)+"'` again")
 
 	note := writeNote(map[string]any{"from": address.OfFolder(from), "written": atNine(), "complete": true})
+	require.NoError(t, finish(), "a folder of another computer")
 	writeBelow(t, from, ".pulumi/stacks/em-infra/k3s-dev.json", checkpointOf(t, atNine().Add(time.Hour)))
 	require.EqualError(t, finish(), "the state of stack k3s-dev was moved from "+address.OfFolder(from)+" to "+address.OfFolder(to)+
 		", and the old one was used since (written 2026-11-24 10:00:00, copied as of 2026-11-24 09:00:00): a run with an older Pulumi.k3s-dev.yaml did that; write `em-infra:backend: "+

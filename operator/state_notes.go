@@ -66,16 +66,25 @@ func (o *Operator) noteKey() string { return o.workspace.Stack + ".json" }
 
 // inNotes does something in the folder of the notes of a place. Places that are neither a bucket of S3 nor a folder have none.
 func inNotes(ctx context.Context, backend string, kind stateNote, do func(*bucket.Bucket) error) error {
-	folder, isFile := strings.CutPrefix(backend, "file://")
-	if !isFile && !address.IsS3(backend) {
+	isFolder := strings.HasPrefix(backend, folderScheme)
+	if !isFolder && !address.IsS3(backend) || isAbsentFolder(backend) {
 		return nil
-	}
-	if _, err := os.Stat(folder); isFile && errors.Is(err, os.ErrNotExist) {
-		return nil // nothing was ever there
 	}
 	b, err := bucket.Open(ctx, backend, kind.folder(), bucket.Limits{})
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(b), b.Close())
+}
+
+const folderScheme = "file://"
+
+// isAbsentFolder reports whether a place is a folder that this machine does not have.
+func isAbsentFolder(backend string) bool {
+	folder, isFolder := strings.CutPrefix(backend, folderScheme)
+	if !isFolder {
+		return false
+	}
+	_, err := os.Stat(folder)
+	return errors.Is(err, os.ErrNotExist)
 }
