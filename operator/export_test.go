@@ -164,8 +164,11 @@ func (s *session) MayCreateState(ctx context.Context) error { return s.restorati
 // The checks of a session, and what it finds of backups.
 func (s *session) CheckNotLost(ctx context.Context) error       { return s.checkNotLost(ctx) }
 func (s *session) FinishMove(ctx context.Context) (bool, error) { return s.finishMove(ctx) }
-func (s *session) CheckNotMoved(ctx context.Context) error      { return s.checkNotMoved(ctx) }
-func (s *session) CheckFirst() error                            { return s.checkFirst() }
+func (s *session) CheckPlace(ctx context.Context, backend string) error {
+	return s.statePlace(backend).check(ctx)
+}
+func (s *session) CheckNotMoved(ctx context.Context) error { return s.checkNotMoved(ctx) }
+func (s *session) CheckFirst() error                       { return s.checkFirst() }
 func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
 	return s.tokenReplacement().checkConfigured(ctx)
 }

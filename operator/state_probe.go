@@ -3,7 +3,9 @@ package operator
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
@@ -36,6 +38,9 @@ func (p statePlace) probe() (probe bucket.Probe, ok bool) {
 
 // check refuses a place where no state can be kept, before anything is written there.
 func (p statePlace) check(ctx context.Context) error {
+	if isAbsentFolder(p.backend) {
+		return refused(fmt.Errorf("there is no folder %s for the state of stack %s: create it, or correct its URL", strings.TrimPrefix(p.backend, folderScheme), p.stack))
+	}
 	probe, ok := p.probe()
 	if !ok {
 		return nil
