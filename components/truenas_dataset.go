@@ -16,6 +16,9 @@ type TrueNASDataset struct {
 	Path string
 	// share is what makes it usable: the NFS share, or the dataset itself.
 	share pulumi.Resource
+	// made are the dataset and its share. Who depends on them names them: the component is not known to have children that are still being
+	// registered (pulumi sdk/v3 v3.254.0, go/pulumi/context.go: addChild is called on the goroutine of the child).
+	made []pulumi.Resource
 }
 
 // TrueNASDatasetArgs describe a dataset. One that exists is adopted, changed to what is given, and never deleted.
@@ -67,7 +70,7 @@ func NewTrueNASDataset(ctx *pulumi.Context, name string, args *TrueNASDatasetArg
 	if err := ctx.RegisterResource(tokenDataset, name+"-dataset", args.dataset(), dataset, pulumi.Parent(d), keep); err != nil {
 		return nil, err
 	}
-	d.share = dataset
+	d.share, d.made = dataset, []pulumi.Resource{dataset}
 	if args.NFS != nil {
 		share := &trueNASObject{}
 		// Deleting a dataset deletes its share, so the share is deleted first, and created again with another dataset.
@@ -75,7 +78,7 @@ func NewTrueNASDataset(ctx *pulumi.Context, name string, args *TrueNASDatasetArg
 		if err := ctx.RegisterResource(tokenShare, name+"-nfs", args.nfs(d.Path), share, with...); err != nil {
 			return nil, err
 		}
-		d.share = share
+		d.share, d.made = share, append(d.made, share)
 	}
 	return d, ctx.RegisterResourceOutputs(d, pulumi.Map{"path": pulumi.String(d.Path)})
 }

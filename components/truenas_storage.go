@@ -31,6 +31,8 @@ type TrueNASStorage struct {
 	APIKey pulumi.StringOutput
 	// Datasets in the order of the arguments.
 	Datasets []*TrueNASDataset
+	// made are all resources below it.
+	made []pulumi.Resource
 }
 
 // TrueNASStorageArgs describe the storage of a cluster.
@@ -91,7 +93,7 @@ func (s *TrueNASStorage) makers() []pulumi.Resource {
 	if s == nil {
 		return nil
 	}
-	return []pulumi.Resource{s}
+	return s.made
 }
 
 func (args *TrueNASStorageArgs) validate() error {
@@ -114,9 +116,15 @@ func (s *TrueNASStorage) addDatasets(ctx *pulumi.Context, name string, args *Tru
 		if err != nil {
 			return err
 		}
-		s.Datasets = append(s.Datasets, dataset)
+		s.Datasets, s.made = append(s.Datasets, dataset), append(s.made, dataset.made...)
 	}
 	return nil
+}
+
+// register creates a resource of the storage itself.
+func (s *TrueNASStorage) register(ctx *pulumi.Context, token, name string, inputs pulumi.Map, made pulumi.CustomResource, opts ...pulumi.ResourceOption) error {
+	s.made = append(s.made, made)
+	return ctx.RegisterResource(token, name, inputs, made, append(opts, pulumi.Parent(s))...)
 }
 
 // after makes a dataset wait for those that hold it.
@@ -124,7 +132,7 @@ func (s *TrueNASStorage) after(name string) pulumi.ResourceOption {
 	var above []pulumi.Resource
 	for _, dataset := range s.Datasets {
 		if strings.HasPrefix("/mnt/"+name, dataset.Path+"/") {
-			above = append(above, dataset)
+			above = append(above, dataset.made...)
 		}
 	}
 	return pulumi.DependsOn(above)
@@ -142,11 +150,11 @@ func (s *TrueNASStorage) addISCSI(ctx *pulumi.Context, name string, args *TrueNA
 	owner := pulumi.String(args.Owner)
 	keep := pulumi.RetainOnDelete(args.Keep)
 	portal := pulumi.Map{"listen": pulumi.ToStringArray(listen), "owner": owner}
-	if err := ctx.RegisterResource(tokenPortal, name+"-iscsi-portal", portal, &trueNASObject{}, pulumi.Parent(s), keep); err != nil {
+	if err := s.register(ctx, tokenPortal, name+"-iscsi-portal", portal, &trueNASObject{}, keep); err != nil {
 		return err
 	}
 	group := pulumi.Map{"initiators": pulumi.ToStringArray(append([]string{}, args.ISCSI.Initiators...)), "owner": owner}
-	return ctx.RegisterResource(tokenInitiatorGroup, name+"-iscsi-initiators", group, &trueNASObject{}, pulumi.Parent(s), keep)
+	return s.register(ctx, tokenInitiatorGroup, name+"-iscsi-initiators", group, &trueNASObject{}, keep)
 }
 
 // addServices switches on what is used, after it is configured. They stay on when the stack is destroyed: others may use them.
@@ -163,7 +171,7 @@ func (s *TrueNASStorage) addServices(ctx *pulumi.Context, name string, args *Tru
 			continue
 		}
 		inputs := pulumi.Map{"name": pulumi.String(service), "enabled": pulumi.Bool(true), "running": pulumi.Bool(true)}
-		if err := ctx.RegisterResource(tokenService, name+"-"+service, inputs, &trueNASObject{}, pulumi.Parent(s), pulumi.DependsOn(shares)); err != nil {
+		if err := s.register(ctx, tokenService, name+"-"+service, inputs, &trueNASObject{}, pulumi.DependsOn(shares)); err != nil {
 			return err
 		}
 	}
@@ -189,7 +197,7 @@ func (s *TrueNASStorage) addAccount(ctx *pulumi.Context, name string, args *True
 	inputs := pulumi.Map{
 		"name": pulumi.String(args.Account), "roles": pulumi.ToStringArray(roles), "hasKey": pulumi.Bool(true), "owner": pulumi.String(args.Owner),
 	}
-	err := ctx.RegisterResource(tokenAccount, name+"-csi", inputs, account, pulumi.Parent(s), pulumi.AdditionalSecretOutputs([]string{"apiKey"}))
+	err := s.register(ctx, tokenAccount, name+"-csi", inputs, account, pulumi.AdditionalSecretOutputs([]string{"apiKey"}))
 	s.APIKey = account.APIKey
 	return err
 }
