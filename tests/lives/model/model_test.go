@@ -182,6 +182,8 @@ func TestRunsAreJudged(t *testing.T) {
 		"finds changes":             {model.Run{What: "preview", Code: 2}, ""},
 		"is refused":                {model.Run{What: "up", Code: 3, Output: "set it back", Excused: true}, ""},
 		"a refusal that touches":    {model.Run{What: "up", Code: 3, Writes: write, Output: "set it back"}, "refusals: up was refused, and called POST"},
+		"a site of which one is up": {model.Run{What: "site-up", Code: 3, Writes: write, Output: "site  hosts  up\ndns  systems  refused\nset it back", Excused: true}, ""},
+		"a site of which none is":   {model.Run{What: "site-up", Code: 3, Writes: write, Output: "site  hosts  refused\nset it back", Excused: true}, "refusals: site-up was refused, and called POST"},
 		"a preview that touches":    {model.Run{What: "preview", Writes: write}, "refusals: preview only reads, and called POST"},
 		"a mistake that passes":     {model.Run{What: "mistake"}, "refusals: a mistake was not refused, but ended with exit code 0"},
 		"a mistake that is refused": {model.Run{What: "mistake", Code: 3}, ""},

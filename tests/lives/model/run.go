@@ -56,7 +56,7 @@ func Judge(r Run) []Violation {
 	case slices.Contains(reading, verb) && len(r.Writes) > 0:
 		refusals.say("%s only reads, and called %s", r.What, strings.Join(r.Writes, ", "))
 	case r.Killed:
-	case r.Code == Refused && len(r.Writes) > 0:
+	case r.Code == Refused && len(r.Writes) > 0 && !r.hasCarriedOut():
 		refusals.say("%s was refused, and called %s:\n%s", r.What, strings.Join(r.Writes, ", "), r.Output)
 	case r.Code < 0 || r.Code > Refused:
 		refusals.say("%s ended with exit code %d:\n%s", r.What, r.Code, r.Output)
@@ -71,6 +71,12 @@ func Judge(r Run) []Violation {
 	}
 	return slices.Concat(refusals.found, bounds.found)
 }
+
+// stackIsDone matches the line of a stack in the table that ends a run of the whole site.
+var stackIsDone = regexp.MustCompile(`(?m)^\S+ +(?:hosts|systems|platform) +(?:up|gone)$`)
+
+// hasCarriedOut reports whether a run of the whole site has carried out the plan of a stack before the one that was refused.
+func (r Run) hasCarriedOut() bool { return ofWholeSite(r.What) && stackIsDone.MatchString(r.Output) }
 
 // Outage is the time in which a node was taken down. One that has not ended has no To.
 type Outage struct {
