@@ -3,6 +3,7 @@ package components_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,6 +97,26 @@ func TestTheStorageIsThereBeforeTheMachines(t *testing.T) {
 	require.Contains(t, waits(tokenVM, "template-vm"), "k3s-dev-storage-k8s-nfs-nfs", "a template waits for every share")
 	require.Contains(t, waits("truenas:index:NfsShare", "k3s-dev-storage-k8s-nfs-nfs"), "k3s-dev-storage-k8s-nfs-dataset")
 	require.Contains(t, waits("truenas:index:Service", "k3s-dev-storage-nfs"), "k3s-dev-storage-k8s-nfs-nfs", "a service starts with its shares")
+}
+
+// TestEachDatasetWaitsForAllThatHoldIt, however soon it is registered after them: with dependencies on components, some of so many were missing.
+func TestEachDatasetWaitsForAllThatHoldIt(t *testing.T) {
+	t.Parallel()
+	args := &components.TrueNASStorageArgs{Owner: "k3s-dev/k3s-dev"}
+	name, above := "tank", []string{}
+	want := map[string][]string{}
+	for depth := range 40 {
+		name += fmt.Sprintf("/d%d", depth)
+		args.Datasets = append(args.Datasets, components.TrueNASDatasetArgs{Name: name, ShareType: "GENERIC"})
+		dataset := "k3s-dev-storage-" + strings.ReplaceAll(strings.TrimPrefix(name, "tank/"), "/", "-")
+		want[dataset] = slices.Clone(above)
+		above = append(above, dataset+"-dataset")
+	}
+	r, err := run(t, false, stored(args))
+	require.NoError(t, err)
+	for dataset, above := range want {
+		require.ElementsMatch(t, above, recorder.ShortURNs(r.Named(t, "em-infra:index:TrueNASDataset", dataset).RegisterRPC.GetDependencies()), dataset)
+	}
 }
 
 // TestAProtectedStorageIsKept checks that data and what leads to them stay, and that the account goes.

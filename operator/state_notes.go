@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
@@ -66,8 +65,7 @@ func (o *Operator) noteKey() string { return o.workspace.Stack + ".json" }
 
 // inNotes does something in the folder of the notes of a place. Places that are neither a bucket of S3 nor a folder have none.
 func inNotes(ctx context.Context, backend string, kind stateNote, do func(*bucket.Bucket) error) error {
-	isFolder := strings.HasPrefix(backend, folderScheme)
-	if !isFolder && !address.IsS3(backend) || isAbsentFolder(backend) {
+	if workspace.FolderOf(backend) == "" && !address.IsS3(backend) || isAbsentFolder(backend) {
 		return nil
 	}
 	b, err := bucket.Open(ctx, backend, kind.folder(), bucket.Limits{})
@@ -77,12 +75,10 @@ func inNotes(ctx context.Context, backend string, kind stateNote, do func(*bucke
 	return errors.Join(do(b), b.Close())
 }
 
-const folderScheme = "file://"
-
 // isAbsentFolder reports whether a place is a folder that this machine does not have.
 func isAbsentFolder(backend string) bool {
-	folder, isFolder := strings.CutPrefix(backend, folderScheme)
-	if !isFolder {
+	folder := workspace.FolderOf(backend)
+	if folder == "" {
 		return false
 	}
 	_, err := os.Stat(folder)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
@@ -39,7 +38,7 @@ func (p statePlace) probe() (probe bucket.Probe, ok bool) {
 // check refuses a place where no state can be kept, before anything is written there.
 func (p statePlace) check(ctx context.Context) error {
 	if isAbsentFolder(p.backend) {
-		return refused(fmt.Errorf("there is no folder %s for the state of stack %s: create it, or correct its URL", strings.TrimPrefix(p.backend, folderScheme), p.stack))
+		return refused(fmt.Errorf("there is no folder %s for the state of stack %s: create it, or correct its URL", workspace.FolderOf(p.backend), p.stack))
 	}
 	probe, ok := p.probe()
 	if !ok {

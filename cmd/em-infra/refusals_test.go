@@ -96,7 +96,7 @@ func TestStackNamesThatLeadElsewhere(t *testing.T) {
 	require.Equal(t, before, files(t, root))
 }
 
-func TestNobodyIsHereToBeAsked(t *testing.T) {
+func TestConsentNeedsATerminal(t *testing.T) {
 	root := project(t)
 	before := files(t, root)
 	require.Equal(t, refusal("consent cannot be asked for without a terminal: look at `em-infra preview --stack k3s-dev --lab`, then add --yes to bring it up"),

@@ -27,9 +27,12 @@ type projectBackend struct {
 func (w *Workspace) projectFile() string { return filepath.Join(w.Dir, "Pulumi.yaml") }
 
 // StateFolder returns the folder of the state; empty if the state is not in a folder of this machine.
-func (w *Workspace) StateFolder() string {
-	folder, isFile := strings.CutPrefix(w.Backend, fileScheme)
-	if !isFile {
+func (w *Workspace) StateFolder() string { return FolderOf(w.Backend) }
+
+// FolderOf returns the folder that the URL of a state names; empty if it names none.
+func FolderOf(backend string) string {
+	folder, isFolder := strings.CutPrefix(backend, fileScheme)
+	if !isFolder {
 		return ""
 	}
 	return folder

@@ -32,7 +32,7 @@ type progressOf struct {
 	// unlocked is the number of calls before an engine worked on the state.
 	unlocked int
 
-	// made is the number of calls at first, and since is then.
+	// made is the number of calls before the operation began, at the time since.
 	made     int
 	since    time.Time
 	hostLog  *labstack.Log[proxmox.Call]

@@ -130,11 +130,12 @@ type guard struct {
 // watchGuarded begins to record. Without the Deployment there is nothing to record.
 func (f *life) watchGuarded() *guard {
 	f.t.Helper()
-	g := &guard{life: f, nodes: f.nodesByVMID(), stop: func() {}, stopped: func() {}, pods: map[string]model.Pod{}}
+	g := &guard{life: f, stop: func() {}, stopped: func() {}, pods: map[string]model.Pod{}}
 	api, err := f.kubernetes()
 	if !f.guarded || err != nil {
 		return g
 	}
+	g.nodes = f.nodesByVMID()
 	factory := informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithNamespace(canaryNamespace),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = metav1.FormatLabelSelector(ofGuarded) }))
 	informer := factory.Core().V1().Pods().Informer()
