@@ -1,7 +1,6 @@
 package labstack
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,27 +14,60 @@ type Process struct {
 	Name string
 }
 
-// Processes returns all running processes.
+// Processes returns all running processes. Tests ask several times a second, so it reads one file for each of them, and no more.
 func Processes() ([]Process, error) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	pids, err := runningPIDs()
 	if err != nil {
 		return nil, err
 	}
-	var found []Process
-	for _, stat := range stats {
-		text, err := os.ReadFile(stat)
+	found := make([]Process, 0, len(pids))
+	for _, pid := range pids {
+		text, err := os.ReadFile(procFile(pid, "stat"))
 		if err != nil {
 			continue // it has ended
 		}
-		var p Process
-		var state rune
-		if _, err := fmt.Sscanf(string(text), "%d %s %c %d", &p.PID, &p.Name, &state, &p.Parent); err == nil { // else its name has spaces
-			p.Name = strings.Trim(p.Name, "()")
+		if p, ok := readStat(pid, string(text)); ok {
 			found = append(found, p)
 		}
 	}
 	return found, nil
 }
+
+// readStat reads the file stat of a process, "PID (NAME) STATE PARENT …", whose name may have spaces and parentheses (proc_pid_stat(5)).
+func readStat(pid int, text string) (p Process, ok bool) {
+	begin, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if begin < 0 || end < begin {
+		return p, false
+	}
+	fields := strings.Fields(text[end+1:])
+	if len(fields) < 2 {
+		return p, false
+	}
+	parent, err := strconv.Atoi(fields[1])
+	return Process{PID: pid, Parent: parent, Name: text[begin+1 : end]}, err == nil
+}
+
+// runningPIDs returns the IDs of all running processes.
+func runningPIDs() ([]int, error) {
+	folder, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	names, err := folder.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil { // else it is no folder of a process
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
 // ChildrenNamed returns the child processes of a process that run a program of that name.
 func ChildrenNamed(parent int, name string) ([]int, error) {
@@ -75,7 +107,7 @@ func Arguments(of int) ([]string, error) {
 	}
 	var lines []string
 	for _, pid := range pids {
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		text, err := os.ReadFile(procFile(pid, "cmdline"))
 		if err == nil { // else it has ended
 			lines = append(lines, strings.ReplaceAll(strings.TrimSuffix(string(text), "\x00"), "\x00", " "))
 		}
@@ -95,19 +127,15 @@ func (w Worker) Program() string { return filepath.Base(w.Arguments[0]) }
 
 // Workers returns the processes that work for a stack, found by their command lines.
 func Workers(stack string) ([]Worker, error) {
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	pids, err := runningPIDs()
 	if err != nil {
 		return nil, err
 	}
 	var workers []Worker
-	for _, line := range lines {
-		text, err := os.ReadFile(line)
+	for _, pid := range pids {
+		text, err := os.ReadFile(procFile(pid, "cmdline"))
 		if err != nil || !strings.Contains(string(text), stack) {
 			continue // it has ended, or is not ours
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line)))
-		if err != nil {
-			return nil, err
 		}
 		workers = append(workers, Worker{PID: pid, Arguments: strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")})
 	}
