@@ -14,9 +14,13 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// killRounds is the number of rounds of kills. A round kills at each point of each operation, and each victim at a quarter of the points;
-// the next round has the next victim at each point. So as many rounds as there are victims are the whole table.
-var killRounds = flag.Int("kills", 0, "rounds of kills at each point of each operation: 4 rounds kill each victim at each point; 0 is a spread of eight kills")
+// killRounds is the last of the rounds of kills that are played, and firstKillRound the first. A round kills at each point of each operation,
+// and each victim at a quarter of the points; the next round has the next victim at each point. So as many rounds as there are victims are
+// the whole table.
+var (
+	killRounds     = flag.Int("kills", 0, "rounds of kills at each point of each operation: 4 rounds kill each victim at each point; 0 is a spread of eight kills")
+	firstKillRound = flag.Int("kills-from", 1, "the round to begin with, for a table that is played in parts")
+)
 
 // operation is killed at its points, and run again.
 type operation struct {
@@ -90,7 +94,7 @@ var victims = []victim{
 // points that lie apart.
 func TestE2EAfterAnyKill(t *testing.T) {
 	t.Parallel()
-	chosen := ofRounds(*killRounds)
+	chosen := ofRounds(*firstKillRound, *killRounds)
 	if *killRounds == 0 {
 		extended(t)
 		chosen = spread
@@ -115,11 +119,12 @@ func spread(operation, victim, point, points int) bool {
 	return (operation+victim)%2 == 0 && point == (victim*points/len(victims)+operation)%points
 }
 
-// ofRounds reports whether a kill is one of the first rounds.
-func ofRounds(rounds int) func(operation, victim, point, points int) bool {
+// ofRounds reports whether a kill is one of the rounds from the first to the last; they are counted from one.
+func ofRounds(first, last int) func(operation, victim, point, points int) bool {
 	return func(operation, victim, point, _ int) bool {
-		first := (point + operation) % len(victims)
-		return (victim-first+len(victims))%len(victims) < rounds
+		ofFirst := (point + operation) % len(victims)
+		round := 1 + (victim-ofFirst+len(victims))%len(victims)
+		return first <= round && round <= last
 	}
 }
 
