@@ -31,7 +31,8 @@ func (found Snapshot) stranger(guest pve.Guest, looksLikeOurs bool) (whose, reme
 	case isMarked && owner.Stack == found.Owner.Stack && owner != found.Owner:
 		return fmt.Sprintf(", which belongs to %s: this stack's state is of another cluster", owner), restore
 	case isMarked && owner.Cluster == found.Owner.Cluster && owner != found.Owner:
-		return fmt.Sprintf(", which belongs to stack %s: this stack's state is a copy of that one's", owner.Stack), fmt.Sprintf("work on stack %s; or ", owner.Stack)
+		return fmt.Sprintf(", which belongs to stack %s: this stack's state is a copy of that one's, or that one was renamed", owner.Stack),
+			fmt.Sprintf("work on stack %[1]s, or, after a rename, take it back with `pulumi stack rename --stack %[2]s %[1]s`; or ", owner.Stack, found.Owner.Stack)
 	case isMarked && owner != found.Owner:
 		return fmt.Sprintf(", which belongs to %s", owner), ""
 	case !isMarked && looksLikeOurs && !found.Knows[guest.VMID]:

@@ -42,7 +42,10 @@ func TestWhoseMachinesAre(t *testing.T) {
 		{"of the stack that this one is a copy of, whose state is empty", marked(source), ownership.Owner{Stack: "home"}, false, taken(", which belongs to stack home-old, cluster 0123456789ab", "")},
 		{"of another stack, in the place of ours", marked(others), ours, true, taken(", which belongs to stack home-old, cluster ba9876543210", "")},
 		{"of the stack before its state was lost", marked(before), ownership.Owner{Stack: "home"}, false, taken(", which belongs to stack home, cluster ba9876543210: this stack's state is of another cluster", restore)},
-		{"of the stack whose state was copied", marked(source), ours, true, taken(", which belongs to stack home-old: this stack's state is a copy of that one's", "work on stack home-old; or ")},
+		{"of the stack whose state was copied", marked(source), ours, true, taken(
+			", which belongs to stack home-old: this stack's state is a copy of that one's, or that one was renamed",
+			"work on stack home-old, or, after a rename, take it back with `pulumi stack rename --stack home home-old`; or ",
+		)},
 		{
 			"from before the marks, and the state was lost", "Talos worker, made by em-infra.\n", ownership.Owner{Stack: "home"}, false,
 			taken(", which the state does not know, and whose description does not say that this stack has made it", restore),
