@@ -42,14 +42,20 @@ func (f *life) snapshotsOfEtcd() (names []string) {
 	return names
 }
 
+// snapshot is what a snapshot of etcd contains of what the life has made there.
+type snapshot struct {
+	canaries []string
+	cordons  model.Cordons
+}
+
 // takeSnapshot takes a snapshot of etcd, and records what is in it.
 func (f *life) takeSnapshot() {
 	f.t.Helper()
-	had, canaries := f.snapshotsOfEtcd(), f.keeper.Canaries()
+	had, taken := f.snapshotsOfEtcd(), snapshot{canaries: f.keeper.Canaries(), cordons: maps.Clone(f.cordons)}
 	f.run("snapshot-etcd")
 	for _, name := range f.snapshotsOfEtcd() {
 		if !slices.Contains(had, name) {
-			f.snapshots[name] = canaries
+			f.snapshots[name] = taken
 		}
 	}
 }
@@ -62,7 +68,9 @@ func (f *life) restoreEtcd() {
 		f.say("  means nothing here")
 		return
 	}
-	f.keeper.GoBack(f.snapshots[f.latestSnapshot()])
+	back := f.snapshots[f.latestSnapshot()]
+	f.keeper.GoBack(back.canaries)
+	f.cordons.GoBack(back.cordons)
 	f.restoring = true
 	f.run("restore-etcd")
 }

@@ -35,7 +35,10 @@ var (
 
 // guardedFits reports whether two workers take pods. With fewer, no worker can be drained as long as the budget exists, so a user removes it.
 func (f *life) guardedFits() bool {
-	workers := slices.DeleteFunc(f.site.Names(site.Worker), func(name string) bool { return f.cordoned[name] })
+	workers := slices.DeleteFunc(f.site.Names(site.Worker), func(name string) bool {
+		_, cordoned := f.cordons[name]
+		return cordoned
+	})
 	return !f.gone && !f.restoring && len(workers) >= 2
 }
 

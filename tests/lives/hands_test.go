@@ -51,7 +51,11 @@ func (f *life) hand(ctx context.Context, m history.Move, node site.Node) error {
 		if err != nil {
 			return err
 		}
-		return api.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{})
+		err = api.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{})
+		if err == nil {
+			delete(f.cordons, node.Name)
+		}
+		return err
 	case "cordon":
 		return f.cordon(ctx, node.Name)
 	case "patch":
@@ -107,6 +111,7 @@ func (f *life) deleteMachine(ctx context.Context, machine *proxmox.VirtualMachin
 	}
 	f.keeper.GiveUp(node.VMID)
 	f.keeper.GiveUpMember(node.Name)
+	f.cordons.MachineDeleted(node.Name)
 	return nil
 }
 
@@ -133,7 +138,7 @@ func (f *life) cordon(ctx context.Context, name string) error {
 	}
 	_, err = api.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
 	if err == nil {
-		f.cordoned[name] = true
+		f.cordons.Add(name, f.see())
 	}
 	return err
 }

@@ -23,10 +23,10 @@ type life struct {
 	stack labstack.Stack
 	began time.Time
 
-	site     site.Site
-	cordoned map[string]bool
-	keeper   *model.Keeper
-	gone     bool
+	site    site.Site
+	cordons model.Cordons
+	keeper  *model.Keeper
+	gone    bool
 	// disturbed is true if a fault or a kill left something behind that may stop an up.
 	disturbed bool
 	// pending are edits and manual changes since the last successful up; deleted is true if a control plane is among them.
@@ -34,8 +34,8 @@ type life struct {
 	deleted bool
 	// armed are the disturbances of the next run.
 	armed []history.Move
-	// snapshots of etcd by their names, with the life's objects that they contain.
-	snapshots map[string][]string
+	// snapshots of etcd by their names.
+	snapshots map[string]snapshot
 	// restoring is true from the begin of a restore of etcd until it has ended, in this run or a later one.
 	restoring bool
 	// guarded is true while the Deployment with a PodDisruptionBudget exists.
@@ -52,7 +52,7 @@ type life struct {
 func newLife(t testing.TB, l *lane) *life {
 	f := &life{
 		t: t, lane: l, stack: l.stack, began: time.Now(), site: site.New(l.topology),
-		cordoned: map[string]bool{}, keeper: model.NewKeeper(), snapshots: map[string][]string{}, texts: map[string]string{},
+		cordons: model.Cordons{}, keeper: model.NewKeeper(), snapshots: map[string]snapshot{}, texts: map[string]string{},
 	}
 	if l.topology.Layers {
 		f.layers = newLayers(l.topology.ControlPlanes > 0)

@@ -60,12 +60,17 @@ func (f *life) endsWell(up string) {
 // holdsWhole waits until the actual state matches the inventory.
 func (f *life) holdsWhole() {
 	f.t.Helper()
-	want := model.Want{Site: f.site, Cordoned: f.cordoned, Gone: f.gone}
+	want := model.Want{Site: f.site, Gone: f.gone}
 	if f.guarded {
 		want.Guarded = guardedPods
 	}
 	tallied.checked(model.Whole)
-	f.settles(patience, func() []model.Violation { return want.Whole(f.see()) })
+	f.settles(patience, func() []model.Violation {
+		seen := f.see()
+		want.Cordons = f.cordons.After(seen)
+		return want.Whole(seen)
+	})
+	f.cordons = want.Cordons
 }
 
 // settles asks until there is no violation. The violations of the last time are the life's.

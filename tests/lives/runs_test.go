@@ -190,7 +190,6 @@ func (f *life) holds(what string, r model.Run, began time.Time) {
 		f.holdsWhole()
 	case "destroy":
 		f.gone, f.disturbed, f.pending, f.deleted, f.restoring = true, false, 0, false, false
-		f.cordoned = map[string]bool{}
 		f.holdsWhole()
 	case "restore-etcd":
 		f.restoring = false

@@ -69,14 +69,15 @@ func (w Want) cluster(b *broken, seen Seen) {
 	left := maps.Clone(seen.Nodes)
 	for _, n := range w.Nodes {
 		node, found := left[n.Name]
+		_, cordoned := w.Cordons[n.Name]
 		delete(left, n.Name)
 		switch {
 		case !found:
 			b.say("%s is no Node", n.Name)
 		case !node.Ready:
 			b.say("%s is not Ready", n.Name)
-		case node.Cordoned != w.Cordoned[n.Name]:
-			b.say("%s is cordoned: %v, not %v", n.Name, node.Cordoned, w.Cordoned[n.Name])
+		case node.Cordoned != cordoned:
+			b.say("%s is cordoned: %v, not %v", n.Name, node.Cordoned, cordoned)
 		case node.Label != n.Labels[site.Label]:
 			b.say("%s has label %q, not %q", n.Name, node.Label, n.Labels[site.Label])
 		case node.Talos != w.TalosVersion():

@@ -17,7 +17,7 @@ import (
 // born returns a cluster of a control plane and a worker with a data disk, and a correct state of it.
 func born(t *testing.T) (model.Want, model.Seen) {
 	t.Helper()
-	want := model.Want{Site: site.New(site.Topology{ControlPlanes: 1, Workers: 1, Hosts: 1, DataDisks: true}), Cordoned: map[string]bool{}}
+	want := model.Want{Site: site.New(site.Topology{ControlPlanes: 1, Workers: 1, Hosts: 1, DataDisks: true})}
 	text, err := os.ReadFile(filepath.Join("testdata", "host.json"))
 	require.NoError(t, err)
 	host, err := model.ReadHost(text, map[int]bool{101: true, 111: true})

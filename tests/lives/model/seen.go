@@ -44,8 +44,8 @@ type Settings struct {
 // Want is what a cluster should be.
 type Want struct {
 	site.Site
-	// Cordoned are nodes that were cordoned by hand, which stay so.
-	Cordoned map[string]bool
+	// Cordons are what must be cordoned. Nothing else is.
+	Cordons Cordons
 	// Canaries are what must be in etcd.
 	Canaries []string
 	// Guarded is how many pods that a PodDisruptionBudget protects must be Ready.

@@ -1,0 +1,61 @@
+package model
+
+import "maps"
+
+// Cordons are the Nodes that a person has cordoned, by name. They stay so as long as the Node exists: a machine that is replaced gets a new
+// Node, and one that is made anew because somebody had deleted it finds the old one.
+type Cordons map[string]Cordon
+
+// Cordon is what is known about the cordon of a Node.
+type Cordon struct {
+	// Disk identifies the system disk of the Node's machine; empty if that machine was deleted by hand.
+	Disk string
+	// Unsure is true if a restore of etcd may have taken the cordon back, or brought it back.
+	Unsure bool
+}
+
+// Add records that a Node was cordoned.
+func (c Cordons) Add(name string, seen Seen) { c[name] = Cordon{Disk: systemDisk(name, seen)} }
+
+// MachineDeleted records that a machine was deleted by hand. Its Node stays.
+func (c Cordons) MachineDeleted(name string) {
+	if cordon, found := c[name]; found {
+		cordon.Disk = ""
+		c[name] = cordon
+	}
+}
+
+// GoBack records that etcd may have gone back to a snapshot, in which other Nodes were cordoned.
+func (c Cordons) GoBack(snapshot Cordons) {
+	for _, all := range []Cordons{maps.Clone(c), snapshot} {
+		for name, cordon := range all {
+			_, now := c[name]
+			_, then := snapshot[name]
+			cordon.Unsure = cordon.Unsure || now != then || c[name].Unsure
+			c[name] = cordon
+		}
+	}
+}
+
+// After returns what is left of them after a successful up: a machine that was replaced has a new Node, and nothing is unsure any more.
+func (c Cordons) After(seen Seen) Cordons {
+	left := Cordons{}
+	for name, cordon := range c {
+		disk := systemDisk(name, seen)
+		isReplaced := cordon.Disk != "" && cordon.Disk != disk
+		if disk != "" && !isReplaced && (!cordon.Unsure || seen.Nodes[name].Cordoned) {
+			left[name] = Cordon{Disk: disk}
+		}
+	}
+	return left
+}
+
+// systemDisk returns what identifies the system disk of a machine; empty if there is no such machine.
+func systemDisk(name string, seen Seen) string {
+	for _, m := range seen.Machines {
+		if m.Name == name && len(m.Disks) > 0 {
+			return m.Disks[0].Identity
+		}
+	}
+	return ""
+}
