@@ -46,9 +46,10 @@ func (f *life) guardedFits() bool {
 func (f *life) keepGuarded() {
 	f.t.Helper()
 	if f.gone {
-		f.guarded = false
+		f.guarded, f.unsureOfGuarded = false, false
 	}
-	if f.guarded == f.guardedFits() {
+	fits := f.guardedFits()
+	if f.guarded == fits && !f.unsureOfGuarded {
 		return
 	}
 	api, err := f.kubernetes()
@@ -57,12 +58,12 @@ func (f *life) keepGuarded() {
 	}
 	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Second)
 	defer cancel()
-	change := createGuarded
-	if f.guarded {
-		change = deleteGuarded
+	change := deleteGuarded
+	if fits {
+		change = createGuarded
 	}
 	if err := change(ctx, api); err == nil {
-		f.guarded = !f.guarded
+		f.guarded, f.unsureOfGuarded = fits, false
 		f.say("  the guarded Deployment exists: %v", f.guarded)
 	}
 }

@@ -61,7 +61,7 @@ func (f *life) endsWell(up string) {
 func (f *life) holdsWhole() {
 	f.t.Helper()
 	want := model.Want{Site: f.site, Gone: f.gone}
-	if f.guarded {
+	if f.guarded && !f.unsureOfGuarded {
 		want.Guarded = guardedPods
 	}
 	tallied.checked(model.Whole)

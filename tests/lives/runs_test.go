@@ -87,6 +87,7 @@ func (f *life) run(what string) model.Run {
 	occurred := f.disarm()
 	killer.afterwards()
 	guard.ended(what, r.began)
+	f.unsureOfGuarded = f.unsureOfGuarded || what == "destroy" || what == "restore-etcd"
 	result.Killed = killer.hit
 	if killer.hit || occurred > 0 {
 		f.disturb(what)
