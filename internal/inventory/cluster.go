@@ -24,9 +24,9 @@ type Cluster struct {
 	Proxmox Proxmox `yaml:"proxmox"`
 	// Defaults are the sizes of the nodes, by role.
 	Defaults Defaults `yaml:"defaults"`
-	// Upgrade is how other versions come to nodes that run.
+	// Upgrade is how nodes are upgraded: which one first, and how many at a time.
 	Upgrade Upgrade `yaml:"upgrade"`
-	// Backups are who can open what is kept of the cluster, and how long it stays.
+	// Backups are the snapshots of etcd: where they are, who can open them, and which of them stay.
 	Backups Backups `yaml:"backups"`
 	// Storage is what the cluster has on a TrueNAS box, made before the machines. Default: none.
 	Storage *Storage `yaml:"storage"`
@@ -37,7 +37,7 @@ type Cluster struct {
 // Upgrade is how changes come to nodes that run: which node is upgraded first, and how many nodes are away at a time.
 type Upgrade struct {
 	// Canary is the name of the node that another image of Talos comes to before all others. Default: none, control planes first,
-	// then workers, each in the order of nodes.yaml. A change affects later upgrades only.
+	// then workers, each as soon as it has the image. A change affects later upgrades only.
 	Canary string `yaml:"canary"`
 	// PauseSeconds is how long the other nodes wait, in seconds, after the canary works again: the time in which you can look at it
 	// and interrupt the run. Default: 0. A change affects later upgrades only.
@@ -187,11 +187,11 @@ type Defaults struct {
 
 // Size is the hardware of a machine, as the default of a role or for one node.
 type Size struct {
-	// Cores of each socket. A change reboots the node. Default: that of the role.
+	// Cores of each socket. A change reboots the node. Default: the number above.
 	Cores int `yaml:"cores"`
-	// MemoryMiB is the memory in MiB. A change reboots the node. Default: that of the role.
+	// MemoryMiB is the memory in MiB. A change reboots the node. Default: the number above.
 	MemoryMiB int `yaml:"memoryMiB"`
 	// DiskGiB is the size of the system disk in GiB. It can only grow; Talos uses the additional space from the node's next boot
-	// on. Default: that of the role.
+	// on. Default: the number above.
 	DiskGiB int `yaml:"diskGiB"`
 }

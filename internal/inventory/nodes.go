@@ -16,14 +16,15 @@ type Nodes []Node
 // Node is one machine.
 type Node struct {
 	// Name of the machine in Proxmox VE, its hostname and the name of the Kubernetes node: a DNS-1123 label, unique. Required. A
-	// worker with a new name is replaced by em-infra up; a control plane keeps its name.
+	// change replaces the machine, by em-infra up only: a worker at once, a control plane with --allow-replace NODE.
 	Name string `yaml:"name" required:"true"`
-	// Role of the node in the cluster. Required. A change between worker and control plane replaces a worker; a control plane
-	// keeps its role.
+	// Role of the node in the cluster. Required. A change between worker and control plane replaces the machine: a worker at
+	// once, a control plane with --allow-replace NODE.
 	Role Role `yaml:"role" required:"true"`
-	// VMID of the machine, unique in the whole of Proxmox VE. Required. A change replaces a worker; a control plane keeps it.
+	// VMID of the machine, unique in the whole of Proxmox VE. Required. A change replaces the machine: a worker at once, a control
+	// plane with --allow-replace NODE.
 	VMID int `yaml:"vmid" required:"true"`
-	// Address in network.cidr. Required. A change replaces a worker; a control plane keeps it.
+	// Address in network.cidr. Required. A change replaces the machine: a worker at once, a control plane with --allow-replace NODE.
 	Address netip.Addr `yaml:"address" required:"true"`
 	// Address6 in network.cidr6, for every node of a dual-stack cluster and for none of another. Default: none.
 	Address6 netip.Addr `yaml:"address6"`
@@ -107,7 +108,7 @@ type GPU struct {
 }
 
 // Driver is a build of NVIDIA's driver, which Talos has as a pair of system extensions. Each gpu-worker has its own driver, and
-// therefore its own image. A change takes effect on an existing node with the next upgrade of its Talos.
+// therefore its own image. A change is another image: the next up upgrades the node in place, drained and with a reboot.
 type Driver struct {
 	// KernelModuleType is open or proprietary. Maxwell, Pascal and Volta need the proprietary modules and Blackwell the open ones;
 	// the generations in between support both, and NVIDIA recommends the open ones. Default: proprietary where a deviceId is of
