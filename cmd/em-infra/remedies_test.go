@@ -91,7 +91,7 @@ func leading(text string) []string {
 
 // knownToPulumi are commands that TestE2EPlainPulumi and the tests of the state run, in the forms that they run them in.
 var knownToPulumi = regexp.MustCompile(`^pulumi (?:` +
-	`up|preview|refresh|destroy|cancel|stack rm --force --preserve-config|plugin install|` +
+	`up|preview|refresh|destroy|cancel|stack rm --force --preserve-config|stack rename --stack x x|plugin install|` +
 	`config set (?:--secret |--stack \S+ )+(?:x|(?:x|em-infra):\w+)(?: \S+)?` +
 	`)$`)
 

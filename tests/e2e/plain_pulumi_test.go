@@ -37,6 +37,8 @@ func TestE2EPlainPulumi(t *testing.T) {
 	c.shell("em-infra up --stack k3s-dev --lab --yes")
 	require.Empty(t, writes(c.calls())[before:], "em-infra has nothing to add")
 	c.holdsTheChecklist()
+	c.shell("pulumi stack rename --stack k3s-dev another")
+	c.shell("pulumi stack rename --stack another k3s-dev") // the remedy of preflight: then everything is as before
 	c.requireNoChanges()
 
 	c.shell("env -u EM_INFRA pulumi destroy --stack k3s-dev --yes") // as somebody who has no em-infra: its Commands run with go

@@ -20,7 +20,7 @@ func TestLines(t *testing.T) {
 	require.Equal(t, []status.Line{
 		{Label: "VM", Text: "k3s-dev-control-1: it is stopped: `em-infra up --stack k3s-dev` starts it"},
 		{Label: "orphan", Text: "disk tank:vm-120-disk-0 → on vmhost, if nobody needs it: pvesm free tank:vm-120-disk-0"},
-		{Label: "not read", Text: "the host [secret]"},
+		{Label: "not read", Text: "the host [secret] → it may be starting: run `em-infra status --stack k3s-dev` again in a minute, and look at its console if it stays away"},
 	}, r.Findings(hide))
 	facts := r.Facts(hide)
 	require.Equal(t, []status.Line{{Label: "versions", Text: "Kubernetes v1.35.4 · Talos v1.12.4"}, {Label: "etcd", Text: "k3s-dev-control-1"}}, facts[:2])

@@ -90,6 +90,7 @@ image         k3s-dev-control-1 runs schematic 376567988ad3, the inventory's is 
 orphan        disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120
               → on vmhost, if nobody needs it: pvesm free tank:vm-120-disk-0
 not read      Kubernetes API at https://192.168.20.10:6443: context deadline exceeded
+              → it may be starting: run `+"`em-infra status`"+` again in a minute, and look at its console if it stays away
 `, text.String())
 	require.Equal(t, []string{
 		"k3s-dev-control-1: services: etcd not healthy",
