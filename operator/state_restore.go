@@ -124,6 +124,9 @@ func (r restoration) present(ctx context.Context) (apitype.DeploymentV3, error) 
 	if ctx.Err() != nil {
 		return apitype.DeploymentV3{}, context.Cause(ctx)
 	}
+	if newer := new(engine.FormatError); errors.As(err, &newer) {
+		return apitype.DeploymentV3{}, refused(newer) // it is sound, so nothing may take its place unseen
+	}
 	r.emit(StateDamaged{Reason: lastLine(err.Error())})
 	return apitype.DeploymentV3{}, nil
 }

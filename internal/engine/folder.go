@@ -59,7 +59,7 @@ func (s State) readSealed() (*Exported, error) {
 	if versioned.Version < firstKnownVersion {
 		return nil, errElsewhere
 	}
-	if err := checkFormat(exported.format); err != nil {
+	if err := s.checkFormat(exported.format); err != nil {
 		return nil, err
 	}
 	var checkpoint apitype.CheckpointV3

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,6 +53,17 @@ func (e *Exported) Copy() (*Exported, error) {
 // ErrNoStack means that the stack does not exist.
 var ErrNoStack = errors.New("there is no such stack")
 
+// FormatError is the error of a state that is sound, but of a newer format than this program knows.
+type FormatError struct {
+	Stack string
+	// What it has, such as "has format 5, newer than 4".
+	What string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("the state of %s %s: use an em-infra as new as the Pulumi CLI that wrote it", e.Stack, e.What)
+}
+
 // exitNoStack is the CLI's exit code for that (pulumi sdk/v3 v3.254.0, go/common/util/cmdutil/exit.go).
 const exitNoStack = 6
 
@@ -81,6 +93,9 @@ func (s State) export(ctx context.Context, flags ...string) ([]byte, error) {
 	if code == exitNoStack {
 		err = ErrNoStack
 	}
+	if err != nil && tooNew.MatchString(stderr) {
+		return nil, &FormatError{s.Stack, "is of a format that is not known here"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("export the state of %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
 	}
@@ -96,8 +111,8 @@ func (s State) Read(text []byte) (*Exported, error) {
 	if exported.format.Deployment == nil {
 		return exported, nil // a stack on which no run was done yet
 	}
-	if err := checkFormat(exported.format); err != nil {
-		return nil, fmt.Errorf("the state of %s %w: use an em-infra as new as the Pulumi CLI that wrote it", s.Stack, err)
+	if err := s.checkFormat(exported.format); err != nil {
+		return nil, err
 	}
 	if err := json.Unmarshal(exported.format.Deployment, &exported.Deployment); err != nil {
 		return nil, fmt.Errorf("state of %s: %w", s.Stack, err)
@@ -111,17 +126,22 @@ var knownFeatures = []string{
 	"refreshBeforeUpdate", "views", "hooks", "taint", "replaceWith", "snippets-prototype", "extensionParameterization", "byteString",
 }
 
-func checkFormat(format apitype.UntypedDeployment) error {
+// checkFormat returns a [FormatError] for a format that is not known here.
+func (s State) checkFormat(format apitype.UntypedDeployment) error {
 	if format.Version > apitype.DeploymentSchemaVersionLatest {
-		return fmt.Errorf("has format %d, newer than %d", format.Version, apitype.DeploymentSchemaVersionLatest)
+		return &FormatError{s.Stack, fmt.Sprintf("has format %d, newer than %d", format.Version, apitype.DeploymentSchemaVersionLatest)}
 	}
 	for _, feature := range format.Features {
 		if !slices.Contains(knownFeatures, feature) {
-			return fmt.Errorf("uses %q, which is unknown here", feature)
+			return &FormatError{s.Stack, fmt.Sprintf("uses %q, which is unknown here", feature)}
 		}
 	}
 	return nil
 }
+
+// tooNew are the errors of the CLI for such a state (pulumi pkg/v3 v3.254.0, resource/stack/deployment.go, FormatDeploymentDeserializationError,
+// and checkpoint.go, UnmarshalVersionedCheckpointToLatestCheckpoint).
+var tooNew = regexp.MustCompile(`newer than what this version of the Pulumi CLI understands|unsupported checkpoint version|features that are not supported by this version`)
 
 // Import replaces the state; the CLI encrypts its secrets. It drops pending operations (pulumi pkg/v3 v3.254.0,
 // cmd/pulumi/stack/io.go, SaveSnapshot), so they have to be settled before. It also replaces a state that can no longer be

@@ -76,6 +76,9 @@ func (s *State) readable(ctx context.Context, err error) error {
 
 // Unreadable adds to an error what to do about a state that cannot be read.
 func (s *State) Unreadable(err error) error {
+	if newer := new(engine.FormatError); errors.As(err, &newer) {
+		return refusal.Of(newer)
+	}
 	remedy := "put a backup back with `em-infra state restore " + s.Place.Stack + "`"
 	if errors.Is(err, engine.ErrNoStack) {
 		return refusal.Of(fmt.Errorf("there is no state of stack %s: `em-infra up` makes one; if there was one, %s", s.Place.Name, remedy))

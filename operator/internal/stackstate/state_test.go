@@ -3,6 +3,7 @@ package stackstate_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,6 +32,10 @@ func TestAStateThatCannotBeReadIsRefused(t *testing.T) {
 	none := s.Unreadable(engine.ErrNoStack)
 	require.EqualError(t, none, "there is no state of stack k3s-dev: `em-infra up` makes one; if there was one, put a backup back with `em-infra state restore --stack k3s-dev --lab`")
 	require.ErrorAs(t, none, new(*refusal.Error))
+
+	newer := fmt.Errorf("export: %w", &engine.FormatError{Stack: "k3s-dev", What: "has format 5, newer than 4"})
+	require.EqualError(t, s.Unreadable(newer), "the state of k3s-dev has format 5, newer than 4: use an em-infra as new as the Pulumi CLI that wrote it", "it is sound, and a backup would be older")
+	require.ErrorAs(t, s.Unreadable(newer), new(*refusal.Error))
 
 	damaged := errors.New("unexpected end of JSON input")
 	err := s.Unreadable(damaged)
