@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,7 +27,7 @@ func (s *session) Failed(ctx context.Context, operation string, err error) error
 	switch {
 	case ctx.Err() != nil:
 		return &FailedError{Operation: operation, Again: again, Interrupted: true, WaysBack: s.waysBack}
-	case auto.IsConcurrentUpdateError(err):
+	case isLocked(err):
 		return s.busy(ctx)
 	}
 	if refusal != nil {
@@ -51,6 +52,23 @@ func flagsOf(permissions []Permission) string {
 		flags[i] = permission.String()
 	}
 	return strings.Join(flags, " ")
+}
+
+// isLocked reports whether the engine has met the lock of another run. The Automation API looks at its own error alone, and not at what is
+// joined with it (pulumi sdk/v3 v3.254.0, go/auto/errors.go, IsConcurrentUpdateError).
+func isLocked(err error) bool {
+	if auto.IsConcurrentUpdateError(err) {
+		return true
+	}
+	//nolint:errorlint // it goes through the whole tree by itself
+	switch wrapping := err.(type) {
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(wrapping.Unwrap(), isLocked)
+	case interface{ Unwrap() error }:
+		return isLocked(wrapping.Unwrap())
+	default:
+		return false
+	}
 }
 
 // busy returns the refusal of a run that has met the engine's lock of another one, with its owner if that is known.

@@ -3,9 +3,13 @@ package operator_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -86,4 +90,45 @@ func TestFailedExplains(t *testing.T) {
 	require.Equal(t, "nobody knows this", unknown.Text)
 	require.Equal(t, []string{"k3s-dev-worker-3-vm"}, unknown.Because)
 	require.Equal(t, "something nobody\nhas seen yet", other.Text)
+}
+
+// TestFailedKnowsTheLockOfAnotherRun, also where something is joined with the error of the Automation API, such as that of the guard.
+func TestFailedKnowsTheLockOfAnotherRun(t *testing.T) {
+	t.Parallel()
+	locked := lockedEngine(t)
+	for name, err := range map[string]error{
+		"alone":   locked,
+		"joined":  errors.Join(locked, errors.New("plugins of an engine that was killed")),
+		"wrapped": fmt.Errorf("up: %w", errors.Join(nil, locked)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := sessionWith(t, nil, true)
+			failed := s.Failed(t.Context(), operator.OpUp, err)
+			require.EqualError(t, failed, "another run works on this stack: wait for it to end, then run again")
+			require.ErrorAs(t, failed, new(*operator.RefusedError), "it has changed nothing")
+		})
+	}
+}
+
+// lockedEngine returns the error of the Automation API whose CLI finds the lock of another run.
+func lockedEngine(t *testing.T) error {
+	t.Helper()
+	root := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "bin"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "bin", "pulumi"), []byte(`#!/bin/sh
+case "$*" in
+*version*) echo v3.254.0 ;;
+*destroy*) echo "error: the stack is currently locked by 1 lock(s)" >&2; exit 255 ;;
+esac
+`), 0o700)) //nolint:gosec // a program
+	command, err := auto.NewPulumiCommand(&auto.PulumiCommandOptions{Root: root})
+	require.NoError(t, err)
+	space, err := auto.NewLocalWorkspace(t.Context(), auto.Pulumi(command), auto.WorkDir(root))
+	require.NoError(t, err)
+	stack, err := auto.SelectStack(t.Context(), "k3s-dev", space)
+	require.NoError(t, err)
+	_, err = stack.Destroy(t.Context())
+	require.True(t, auto.IsConcurrentUpdateError(err), "%v", err)
+	return err
 }

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 
@@ -231,11 +232,20 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 // runEngine runs the engine and writes a backup of the state after it.
 func (r upRun) runEngine(ctx context.Context, w work, reachesCluster bool) error {
 	err := r.Engine.Update(ctx, w, reachesCluster)
-	if _, unsaved := r.Copies.BackUp(context.WithoutCancel(ctx), "after-up"); unsaved != nil {
-		return errors.Join(err, unsaved)
+	_, unsaved := r.Copies.BackUp(context.WithoutCancel(ctx), "after-up")
+	if unsaved != nil {
+		unsaved = unsavedAfter(unsaved)
 	}
 	if err != nil {
-		return errors.Join(r.Cluster.SalvageCredentials(context.WithoutCancel(ctx)), r.Engine.Failed(ctx, opUp, err))
+		return errors.Join(r.Cluster.SalvageCredentials(context.WithoutCancel(ctx)), r.Engine.Failed(ctx, opUp, err), unsaved)
 	}
-	return nil
+	return unsaved
+}
+
+// unsavedAfter returns the error of a backup after a run. It is no refusal, since the run has changed what its plan says.
+func unsavedAfter(err error) error {
+	if refused := new(RefusedError); errors.As(err, &refused) {
+		err = refused.Err
+	}
+	return fmt.Errorf("there is no backup of what this run has changed (%w): mend that, then run `em-infra state backup`", err)
 }

@@ -22,6 +22,7 @@ import (
 type parts struct {
 	steps    []string
 	failing  string   // the step that does not succeed
+	unsaved  error    // of the backup after the engine
 	noState  bool     // there is nothing to back up
 	targets  []string // of the span
 	noAnswer []string // of the Kubernetes API, at each query
@@ -58,6 +59,9 @@ func (p *parts) LostISOs(context.Context) ([]string, error) {
 func (p *parts) BackUp(_ context.Context, reason string) (*operator.KeptBackup, error) {
 	if err := p.step("backup " + reason); err != nil || p.noState {
 		return nil, err
+	}
+	if reason == "after-up" && p.unsaved != nil {
+		return nil, p.unsaved
 	}
 	return &operator.KeptBackup{Backup: operator.Backup{Name: reason}}, nil
 }
@@ -265,6 +269,17 @@ func TestABackupThatFailsAfterTheEngine(t *testing.T) {
 	p := &parts{failing: "backup after-up"}
 	require.ErrorIs(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Verify}, nil), errStep)
 	require.Equal(t, whole, p.steps, "the state is not safe, so nothing else is read from it")
+}
+
+// TestABackupThatFailsAfterAnEngineThatFails: neither hides the other, and what has changed the host is no refusal.
+func TestABackupThatFailsAfterAnEngineThatFails(t *testing.T) {
+	t.Parallel()
+	p := &parts{failing: whole[engineStep], unsaved: &operator.RefusedError{Err: errors.New("the state cannot be read")}}
+	err := p.order().BringUp(t.Context(), span.Span{Last: phase.Verify}, nil)
+	require.ErrorAs(t, err, new(*operator.FailedError))
+	require.NotErrorAs(t, err, new(*operator.RefusedError))
+	require.ErrorContains(t, err, "there is no backup of what this run has changed (the state cannot be read): mend that, then run `em-infra state backup`")
+	require.Contains(t, p.steps, "salvage credentials")
 }
 
 // TestAFirstUpIsJudgedForAConsentOnly, because it can neither delete nor replace.
