@@ -33,6 +33,8 @@ func TestE2EStateIsRestored(t *testing.T) {
 	require.Contains(t, mended, "the state was torn (the file is cut off): its copy of ")
 	r.mustRun(0, "preview", "--lab")
 
+	r.aNewerStateIsKept()
+	r.aTornClaimIsRemoved()
 	for _, damage := range []struct{ name, refusal string }{
 		{"deleted", "the state of stack " + r.stack + " is gone, but "},
 		{"corrupted", "the state of stack " + r.stack + " cannot be read ("},
@@ -58,6 +60,32 @@ func TestE2EStateIsRestored(t *testing.T) {
 	for _, write := range writes(r.calls()) {
 		require.False(t, strings.HasPrefix(write, "DELETE "), "nothing was deleted, not: %s", write)
 	}
+}
+
+// aNewerStateIsKept: a state that a newer Pulumi has written is sound, and nothing takes its place.
+func (r *rehearsal) aNewerStateIsKept() {
+	r.t.Helper()
+	sound := r.read(r.stateFile())
+	newer := regexp.MustCompile(`"version": *\d+`).ReplaceAllString(sound, `"version": 99`)
+	require.NotEqual(r.t, sound, newer)
+	require.NoError(r.t, os.WriteFile(r.stateFile(), []byte(newer), 0o600))
+	const advice = "use an em-infra as new as the Pulumi CLI that wrote it"
+	for _, command := range [][]string{{"up", "--lab", "--yes"}, {"state", "restore", "--lab", "--yes"}} {
+		require.Contains(r.t, r.mustRun(3, command...), advice)
+		require.Equal(r.t, newer, r.read(r.stateFile()))
+	}
+	require.NoError(r.t, os.WriteFile(r.stateFile(), []byte(sound), 0o600))
+}
+
+// aTornClaimIsRemoved by the command that the refusal names.
+func (r *rehearsal) aTornClaimIsRemoved() {
+	r.t.Helper()
+	claim := filepath.Join(r.dir(), "state", ".pulumi", "claims", "em-infra", r.stack, "run.json")
+	require.NoError(r.t, os.MkdirAll(filepath.Dir(claim), 0o700))
+	require.NoError(r.t, os.WriteFile(claim, []byte("{"), 0o600))
+	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "`em-infra state unlock --force --stack "+r.stack)
+	r.mustRun(0, "state", "unlock", "--lab", "--force")
+	require.NoFileExists(r.t, claim)
 }
 
 // TestE2EStateIsRestoredWithPendingOperations: pending operations of a backup are recorded before the engine drops them, and

@@ -39,7 +39,7 @@ func (r *Recovery) awaitTurn(ctx context.Context, before time.Time) (int, error)
 		case !errors.As(err, &busy):
 			return cleared, err
 		case r.Turn.Limit == 0 || limited.Err() != nil && ctx.Err() == nil:
-			return cleared, refusal.Of(r.refused(err))
+			return cleared, refusal.Of(r.refused(busy.Lock, err))
 		case busy.Owner() != told && r.Turn.Tell != nil:
 			told = busy.Owner()
 			r.Turn.Tell(fmt.Sprintf("waits until another run ends, at most %s (--wait): %s", r.Turn.Limit, told))
@@ -62,16 +62,19 @@ func (r *Recovery) tryTurn(ctx context.Context, before time.Time) (int, error) {
 	return cleared, err
 }
 
-// refused adds to the refusal of a busy stack what the flag does, or that its time is over.
-func (r *Recovery) refused(busy error) error {
+// refused adds to the refusal of a busy stack what the flag does, or that its time is over, and what to do about a dead run of another
+// machine, for which no wait ends.
+func (r *Recovery) refused(by recovery.Lock, busy error) error {
 	switch {
 	case r.Turn.Limit > 0:
-		return fmt.Errorf("%w; the %s of --wait are over", busy, r.Turn.Limit)
+		busy = fmt.Errorf("%w; the %s of --wait are over", busy, r.Turn.Limit)
 	case r.Turn.Offered:
-		return fmt.Errorf("%w, or add --wait 30m", busy)
-	default:
-		return busy
+		busy = fmt.Errorf("%w, or add --wait 30m", busy)
 	}
+	if by.IsElsewhere() {
+		busy = fmt.Errorf("%w; if it is dead for certain, `em-infra state unlock --force` removes its lock", busy)
+	}
+	return busy
 }
 
 func (t Turn) next() time.Duration {

@@ -112,15 +112,16 @@ func TestARunIsRefusedOrWaits(t *testing.T) {
 	const other = `{"pid":4712,"username":"alice","hostname":"laptop.invalid","timestamp":"2026-11-24T09:12:44Z","id":"x"}`
 	require.NoError(t, os.WriteFile(file, []byte(other), 0o600))
 	const busy = "another run works on this stack (process 4712 of alice on laptop.invalid, since 2026-11-24 09:12:44 UTC): wait for it to end, then run again"
+	const dead = "; if it is dead for certain, `em-infra state unlock --force` removes its lock"
 	var told []string
 	tell := func(sentence string) { told = append(told, sentence) }
 	for _, test := range []struct {
 		turn recovering.Turn
 		want string
 	}{
-		{recovering.Turn{}, busy},
-		{recovering.Turn{Offered: true, Tell: tell}, busy + ", or add --wait 30m"},
-		{recovering.Turn{Offered: true, Tell: tell, Limit: 100 * time.Millisecond, Interval: 10 * time.Millisecond}, busy + "; the 100ms of --wait are over"},
+		{recovering.Turn{}, busy + dead},
+		{recovering.Turn{Offered: true, Tell: tell}, busy + ", or add --wait 30m" + dead},
+		{recovering.Turn{Offered: true, Tell: tell, Limit: 100 * time.Millisecond, Interval: 10 * time.Millisecond}, busy + "; the 100ms of --wait are over" + dead},
 	} {
 		_, err := runOn(t, place, test.turn).ClearLocks(t.Context())
 		require.EqualError(t, err, test.want)

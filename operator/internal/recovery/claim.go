@@ -13,6 +13,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/object"
+	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
 // Claim is the object by which an em-infra says beside the state that it works on a stack, from its beginning to its end.
@@ -129,40 +130,7 @@ func (p Place) claim(ctx context.Context) (*Claim, error) {
 		}
 		claim = &Claim{}
 		if err := json.Unmarshal(text, claim); err != nil {
-			return fmt.Errorf("the claim %s in %s cannot be read (%w): if no other run is going on, remove it with `em-infra state unlock --force`", claimKey, b, err)
-		}
-		return nil
-	})
-}
-
-// removeClaim removes the claim of a dead run. Of several that find it dead, the one that writes the mark first removes it: a later one would
-// remove the claim of a run that has begun since.
-func (p Place) removeClaim(ctx context.Context, dead Claim) error {
-	mark := endedKey + dead.ID + ".json"
-	err := p.inFolder(ctx, p.claims(), func(b objects) error { return b.WriteNew(ctx, mark, []byte("{}")) })
-	switch {
-	case errors.Is(err, bucket.ErrExists):
-		return &BusyError{dead.Lock} // another run is removing it
-	case err != nil && !errors.Is(err, bucket.ErrUnconditional):
-		return err
-	}
-	return errors.Join(dead.Release(ctx, p), p.remove(ctx, p.claims(), mark))
-}
-
-// RemoveClaims removes the claim of a stack and the marks of claims, whoever holds them.
-func RemoveClaims(ctx context.Context, at Place) error {
-	if !at.isClaimed() {
-		return nil
-	}
-	return at.inFolder(ctx, at.claims(), func(b objects) error {
-		objects, err := b.List(ctx)
-		if err != nil {
-			return err
-		}
-		for _, one := range objects {
-			if err := b.Delete(ctx, one.Key); err != nil && !errors.Is(err, object.ErrNotFound) {
-				return err
-			}
+			return refusal.Of(fmt.Errorf("the claim %s in %s cannot be read (%w): if no other run is going on, remove it with `em-infra state unlock --force`", claimKey, b, err))
 		}
 		return nil
 	})

@@ -1,6 +1,9 @@
 package recovery_test
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -62,4 +66,69 @@ func TestClaimInAFolder(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, held, "a folder that does not exist is not made")
 	require.NoDirExists(t, strings.TrimPrefix(nowhere.Backend, "file://"))
+}
+
+// TestARemovalThatWasKilled: a claim of a dead run whose removal was cut off is removed by the next run, and one that another process
+// removes just now is left to it.
+func TestARemovalThatWasKilled(t *testing.T) {
+	t.Parallel()
+	own := recovery.OwnClaim()
+	dead := recovery.Claim{Lock: recovery.Lock{PID: deadProcess(t), Hostname: own.Hostname}, Machine: own.Machine, Begun: "1"}
+	for _, test := range []struct {
+		name    string
+		remover recovery.Claim
+		busy    string // who removes it
+	}{
+		{"the remover is dead", withID(dead, "remover"), ""},
+		{"the remover works", withID(own, "remover"), fmt.Sprintf("process %d of ", own.PID)},
+		{"the remover is elsewhere", withID(recovery.Claim{Lock: recovery.Lock{PID: 1, Hostname: "elsewhere.invalid"}}, "remover"), "process 1 on elsewhere.invalid"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			at := recovery.Place{Backend: address.OfFolder(folder), Project: "em-infra", Stack: "k3s-dev"}
+			held, err := recovery.TakeOn(t.Context(), at, dead)
+			require.NoError(t, err)
+			claims := filepath.Join(folder, ".pulumi", "claims", "em-infra", "k3s-dev")
+			mark, err := json.Marshal(test.remover)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(claims, "ended-"+held.ID+".json"), mark, 0o600))
+
+			cleared, err := recovery.ClearStaleLocks(t.Context(), at, time.Time{})
+			if test.busy != "" {
+				require.ErrorContains(t, err, "another run works on this stack ("+test.busy)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, 1, cleared)
+			left, err := os.ReadDir(claims)
+			require.NoError(t, err)
+			require.Empty(t, left, "neither the claim nor a mark")
+		})
+	}
+}
+
+func withID(c recovery.Claim, id string) recovery.Claim {
+	c.ID = id
+	return c
+}
+
+// TestARemovalIsNotCutOff by Ctrl-C between the mark and its end.
+func TestARemovalIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	at := recovery.Place{Backend: address.OfFolder(folder), Project: "em-infra", Stack: "k3s-dev"}
+	own := recovery.OwnClaim()
+	_, err := recovery.TakeOn(t.Context(), at, recovery.Claim{Lock: recovery.Lock{PID: deadProcess(t), Hostname: own.Hostname}, Machine: own.Machine, Begun: "1"})
+	require.NoError(t, err)
+	locks, err := recovery.Locks(t.Context(), at)
+	require.NoError(t, err)
+	require.Len(t, locks, 1)
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = recovery.ClearStaleLocks(interrupted, at, time.Time{})
+	require.NoError(t, err)
+	left, err := os.ReadDir(filepath.Join(folder, ".pulumi", "claims", "em-infra", "k3s-dev"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

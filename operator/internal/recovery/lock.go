@@ -47,6 +47,12 @@ func (e *BusyError) Error() string {
 // IsOwn reports whether it is the claim of this process.
 func (l Lock) IsOwn() bool { return l.own }
 
+// IsElsewhere reports whether its owner is on another machine, whose processes are not seen from here.
+func (l Lock) IsElsewhere() bool {
+	here, err := os.Hostname()
+	return err != nil || l.Hostname != here
+}
+
 // Owner describes who holds a lock, and since when.
 func (l Lock) Owner() string {
 	owner := fmt.Sprintf("process %d", l.PID)
