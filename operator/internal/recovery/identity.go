@@ -40,10 +40,20 @@ func (w wanted) isProvenBy(found *pve.Machine) bool {
 	return w.SMBIOS.UUID != "" && strings.EqualFold(w.SMBIOS.UUID, found.Birth) || isMarked && found.Owner == owner
 }
 
+// isStrangers reports whether a machine at our VMID is certainly not ours: another stack says that it is its own, or it has another name and
+// nothing proves it ours.
+func (w wanted) isStrangers(found *pve.Machine) bool {
+	if found.Empty || w.isProvenBy(found) {
+		return false
+	}
+	_, isMarked := ownership.In(w.Description)
+	return found.Name != w.Name || isMarked && found.Owner != (ownership.Owner{})
+}
+
 // refuse returns an error if we must not touch the machine with our VMID. It returns nil for our own machine and for an empty one. A
 // machine in the state was ours when it was recorded, so only the mark of another owner counts against it.
 func (w wanted) refuse(found *pve.Machine, isInState bool) error {
-	const remedy = "give our node another vmid in nodes.yaml, or delete that VM if nobody needs it"
+	const remedy = "delete that VM if it holds nothing; if it does, put a state from before ours back with `em-infra state restore`, and give our node another vmid in nodes.yaml"
 	_, isMarked := ownership.In(w.Description)
 	switch {
 	case found.Empty, w.isProvenBy(found):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/pve"
 )
 
 // Remnant is a machine that a failed or killed run has left on the host, incomplete or partly changed.
@@ -154,8 +155,8 @@ func (l *looking) at(ctx context.Context, machine apitype.ResourceV3, unfinished
 	}
 	known := witnesses{deployment: l.deployment, past: past}
 	use = known.use(machine, unfinished, found)
-	if !found.Empty && found.Name != w.Name && (unfinished || use == "") {
-		return nil, "", fmt.Errorf("VM %d on %s is %q, not our %q: give our node another vmid in nodes.yaml, or delete that VM", int(w.VMID), found.Node, found.Name, w.Name)
+	if w.isStrangers(found) && (unfinished || use == "") {
+		return nil, "", l.leaveToOthers(known, machine, w, found, unfinished)
 	}
 	if err := w.refuse(found, !unfinished); err != nil {
 		return nil, "", err
@@ -165,6 +166,17 @@ func (l *looking) at(ctx context.Context, machine apitype.ResourceV3, unfinished
 		Idle: !found.Running && w.isToRun(), Joined: known.memberOf(machine.URN) != "",
 		Unanswered: isUnanswered(machine, found) || unfinished && found.Ran != "" && w.isProvenBy(found), birth: found.Birth, runs: found.Running,
 	}, use, nil
+}
+
+// leaveToOthers notes that ours never came to be where another machine is now, unless something says that ours was in use. A refusal would
+// come again in each run, whatever vmid the inventory gives ours now.
+func (l *looking) leaveToOthers(known witnesses, machine apitype.ResourceV3, w wanted, found *pve.Machine, unfinished bool) error {
+	if use := known.use(machine, unfinished, &pve.Machine{Node: found.Node, Name: w.Name}); use != "" {
+		return fmt.Errorf("VM %d on %s is %q, not our %q, and %s: rename it back if it is ours; if it is not, put a state from before ours back with `em-infra state restore`, and give our node another vmid in nodes.yaml",
+			int(w.VMID), found.Node, found.Name, w.Name, use)
+	}
+	l.note("the creation of VM %d (%s) was cut off; VM %d on %s is %s now, which is not ours and stays as it is", int(w.VMID), w.Name, int(w.VMID), found.Node, found.Name)
+	return nil
 }
 
 // isNoted reports whether recovery has added the machine to the state: the engine's records have times.

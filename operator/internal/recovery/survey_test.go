@@ -95,8 +95,17 @@ func TestLookingWhereItCannot(t *testing.T) {
 	_, err = recovery.LookAtFailed(t.Context(), state(failed()), with(silent))
 	require.EqualError(t, err, "VM 102 on vmhost: no route to host")
 
-	_, err = recovery.LookAtFailed(t.Context(), state(failed()), with(&host{machine: &pve.Machine{Name: "nas"}}))
-	require.EqualError(t, err, `VM 102 on vmhost is "nas", not our "k3s-dev-worker-1": give our node another vmid in nodes.yaml, or delete that VM`)
+	strangers := &host{machine: &pve.Machine{Name: "nas"}}
+	_, err = recovery.LookAtUnfinished(t.Context(), begun(configuration()), with(strangers))
+	require.EqualError(t, err, `VM 102 on vmhost is "nas", not our "k3s-dev-worker-1", and k3s-dev-worker-1-configuration in the state was applied to it: rename it back if it is ours; `+
+		"if it is not, put a state from before ours back with `em-infra state restore`, and give our node another vmid in nodes.yaml")
+	begunOnly := state(failed())
+	survey, err := recovery.LookAtFailed(t.Context(), begunOnly, with(strangers))
+	require.NoError(t, err)
+	notes, _ := survey.Note(begunOnly, born)
+	require.Equal(t, []string{"the creation of VM 102 (k3s-dev-worker-1) was cut off; VM 102 on vmhost is nas now, which is not ours and stays as it is"}, notes)
+	require.Empty(t, begunOnly.Resources, "a refusal would come again whatever vmid the inventory gives it now")
+	require.Empty(t, strangers.deleted)
 
 	blind := recovery.Evidence{Host: &host{machine: ours()}, Past: func() ([]recovery.Past, error) { return nil, errors.New("a.json cannot be read") }}
 	_, err = recovery.LookAtFailed(t.Context(), state(failed()), blind)
