@@ -61,7 +61,7 @@ func (e clusterEtcd) disarm(ctx context.Context, health nodeops.Health) error {
 	}
 	back, err := health.EtcdAlarms(ctx, nil)
 	if err == nil && len(back) > 0 {
-		err = fmt.Errorf("etcd raises the alarm %s again, because its database is still as large as its quota: wait five minutes for Kubernetes to compact it and run `em-infra etcd defragment` again, or raise quota-backend-bytes in cluster.etcd.extraArgs of talos.patches", back[0].Kind)
+		err = fmt.Errorf("etcd raises the alarm %s again, because its database is still as large as its quota: wait five minutes for Kubernetes to compact it and run `em-infra etcd defragment` again, or delete what fills it: objects can be deleted while the alarm stands", back[0].Kind)
 	}
 	return e.cluster.place.CompleteError(err)
 }

@@ -10,10 +10,13 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/systems"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
+	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/operator/internal/span"
@@ -122,6 +125,16 @@ func (s *session) Spares(options UpOptions, restoring *EtcdRestoreOptions) (bool
 	of, err := options.span()
 	s.restorer.asked = restoring
 	return s.spares(of), err
+}
+
+// Resumed returns how a restore of etcd that was begun goes on, if a snapshot is asked for or none.
+func (s *session) Resumed(seen etcdrestore.Seen, nodes []rolling.Node, begun etcdrestore.Note, from string) (etcdrestore.Note, error) {
+	s.restorer.asked = &EtcdRestoreOptions{From: from}
+	r, err := s.restorer.resumed(&etcdRestoration{seen: seen, health: nodeops.Health{Nodes: nodes}}, begun)
+	if err != nil {
+		return etcdrestore.Note{}, err
+	}
+	return r.note, nil
 }
 
 // WithBackups has the session keep its backups where the workspace has them now.

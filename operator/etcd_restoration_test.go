@@ -1,0 +1,62 @@
+package operator_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/operator"
+	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
+)
+
+// TestARestoreThatWasBegun goes on, or is begun anew with another snapshot as long as that loses nothing.
+func TestARestoreThatWasBegun(t *testing.T) {
+	t.Parallel()
+	begun := func(change func(*etcdrestore.Note)) etcdrestore.Note {
+		note := etcdrestore.Note{Snapshot: "first", On: "cp-2", Begun: time.Date(2026, 11, 26, 20, 0, 0, 0, time.UTC)}
+		change(&note)
+		return note
+	}
+	emptied := func(n *etcdrestore.Note) { n.Emptied = true }
+	for _, test := range []struct {
+		name   string
+		begun  etcdrestore.Note
+		data   etcdrestore.Data // on cp-2
+		from   string
+		want   string // the snapshot; empty for a choice of its own
+		denied string
+	}{
+		{"nothing else is asked for", begun(emptied), etcdrestore.None, "", "first", ""},
+		{"another one, before anything was touched", begun(func(*etcdrestore.Note) {}), etcdrestore.Some, "other", "", ""},
+		{"another one, while etcd has no data", begun(emptied), etcdrestore.None, "other", "other", ""},
+		{"another one, while the machine has no configuration", begun(emptied), etcdrestore.Unconfigured, "other", "other", ""},
+		{
+			"another one, and etcd has the data of the first", begun(emptied), etcdrestore.Some, "other", "",
+			"a restore of etcd from first was begun, and cp-2 may have its data: run `em-infra etcd restore --stack k3s-dev` without --from first, which ends it",
+		},
+		{
+			"another one, and what etcd has is not known", begun(emptied), etcdrestore.Silent, "other", "",
+			"a restore of etcd from first was begun, and cp-2 may have its data: run `em-infra etcd restore --stack k3s-dev` without --from first, which ends it",
+		},
+		{
+			"its control plane left the inventory", begun(func(n *etcdrestore.Note) { n.On, n.Emptied = "cp-9", true }), etcdrestore.None, "", "",
+			"a restore of etcd from first was begun on cp-9, which is no control plane of nodes.yaml any more: put it back there, run `em-infra etcd restore --stack k3s-dev`, which ends it, and take it out then",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := sessionWith(t, nil, false)
+			seen := etcdrestore.Seen{ControlPlanes: []etcdrestore.ControlPlane{{Node: rolling.Node{Name: "cp-2"}, Data: test.data}}}
+			note, err := s.Resumed(seen, []rolling.Node{{Name: "cp-2", ControlPlane: true}, {Name: "cp-9"}}, test.begun, test.from)
+			if test.denied != "" {
+				require.EqualError(t, err, test.denied)
+				require.ErrorAs(t, err, new(*operator.RefusedError))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, test.want, note.Snapshot)
+		})
+	}
+}
