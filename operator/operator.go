@@ -14,13 +14,11 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/otherstacks"
 	"github.com/em-infra/em-infra/internal/remedy"
-	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -115,24 +113,11 @@ func rehearsalOf(root, stack, inventory string) (*workspace.Workspace, error) {
 }
 
 // Place returns the flags that select this stack in commands of em-infra.
-func (o *Operator) Place() string {
-	place := "--stack " + o.workspace.Stack
-	if o.options.Inventory != "" {
-		place += " --inventory " + shell.Word(o.options.Inventory)
-	}
-	if o.workspace.Rehearsed {
-		place += " --lab"
-	}
-	return place
-}
+func (o *Operator) Place() string { return o.remedies().Stack }
 
 // remedies returns the stack and flags for the commands in messages.
 func (o *Operator) remedies() remedy.Place {
-	place := remedy.Place{Name: o.workspace.Stack, Stack: o.Place()}
-	if o.workspace.Rehearsed {
-		place.Lab = strings.TrimSuffix(place.Stack, " --lab")
-	}
-	return place
+	return remedy.On(o.workspace.Stack, o.options.Inventory, o.workspace.Rehearsed)
 }
 
 // Workspace returns the paths of the stack's files.

@@ -39,7 +39,7 @@ func (s *session) checkState() error {
 		return s.checkPassphrase()
 	}
 	if _, err := os.Stat(s.workspace.Dir); err != nil {
-		return fmt.Errorf("stack %s was never rehearsed (%w): `em-infra up --lab` does that", s.workspace.Stack, err)
+		return fmt.Errorf("stack %s was never rehearsed (%w): `em-infra up` does that", s.workspace.Stack, err)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func printError(ctx context.Context, s streams, executed *cobra.Command, err err
 	if reason, isRefusal := strings.CutPrefix(text, refusedPrefix); isRefusal {
 		text = terminal.Paint(s.err, terminal.Bad, refusedPrefix) + reason
 	}
-	fmt.Fprintln(s.err, asTyped(text))
+	fmt.Fprintln(s.err, asTyped(placeOf(executed).Complete(text)))
 	if hint := pulumiHint(text, executed); hint != "" {
 		fmt.Fprintln(s.err, hint)
 	}

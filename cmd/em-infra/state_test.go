@@ -41,7 +41,7 @@ func TestStateCommandsRefuseEarly(t *testing.T) {
 		{[]string{"state", "migrate", "--stack", "k3s-dev", "--to", "bucket"}, `--to: "bucket" is no place for a state: begin with one of file://, s3://, gs://, azblob://`},
 		{
 			[]string{"state", "backup", "--stack", "k3s-dev", "--lab"},
-			"stack k3s-dev was never rehearsed (stat " + root + "/.lab/k3s-dev: no such file or directory): `em-infra up --lab` does that",
+			"stack k3s-dev was never rehearsed (stat " + root + "/.lab/k3s-dev: no such file or directory): `em-infra up --stack k3s-dev --lab` does that",
 		},
 		{[]string{"preview", "--stack", "k3s-dev", "--allow-change", "everything"}, `--allow-change: "everything" is nothing that can be allowed: say secrets`},
 	} {

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/shell"
 )
 
@@ -21,6 +24,21 @@ func typed(format string, args ...any) string {
 // asTyped replaces the tool's name in a message of a package by what the user types.
 func asTyped(message string) string {
 	return strings.ReplaceAll(message, "`"+toolName+" ", "`"+calledHere()+" ")
+}
+
+// placeOf returns where the commands in a message are typed: on the stack of the command that was executed.
+func placeOf(executed *cobra.Command) remedy.Place {
+	value := func(name string) string {
+		if flag := executed.Flag(name); flag != nil {
+			return flag.Value.String()
+		}
+		return ""
+	}
+	stack := value("stack")
+	if stack == "" {
+		return remedy.Place{}
+	}
+	return remedy.On(stack, value("inventory"), value("lab") == "true")
 }
 
 // calledHere returns how to call this program from the user's folder, which --directory changes.

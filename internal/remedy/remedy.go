@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/shell"
 )
 
 // tool is the name of em-infra in messages.
@@ -25,6 +27,19 @@ type Place struct {
 	// Lab are the flags that select the lab, as in --stack k3s-dev. With them, commands of the lab replace those on a host, which
 	// has no login there. Default: none, no rehearsal.
 	Lab string
+}
+
+// On returns the place of a user who works on a stack, with the folder of its inventory if that is not the stack's own, in a lab or not.
+func On(stack, inventory string, rehearsed bool) Place {
+	place := Place{Name: stack, Stack: "--stack " + stack}
+	if inventory != "" {
+		place.Stack += " --inventory " + shell.Word(inventory)
+	}
+	if rehearsed {
+		place.Lab = place.Stack
+		place.Stack += " --lab"
+	}
+	return place
 }
 
 // commandForm matches a command in a message, with the words that may follow a command on a host.
@@ -89,7 +104,7 @@ func (p Place) call(command string) string {
 // stackCommands are the commands of em-infra that need a stack and that messages name without one, like `reboot NODE`.
 var stackCommands = []string{
 	"up", "destroy", "preview", "drift", "preflight", "status", "role", "outputs",
-	"state backup", "state list", "state restore", "state unlock", "etcd list", "etcd snapshot", "etcd restore", "etcd defragment", "etcd disarm",
+	"state backup", "state list", "state restore", "state unlock", "adopt", "etcd list", "etcd snapshot", "etcd restore", "etcd defragment", "etcd disarm",
 	"kit create", "task list", "task stop UPID", "rotate passphrase", "rotate proxmox-token",
 	"rotate talos-ca", "rotate kubernetes-ca", "rotate encryption-key", "rotate service-account-key", "rotate join-tokens",
 }
@@ -106,8 +121,7 @@ func (p Place) onStack(command string) string {
 	if ours && slices.Contains(fileCommands, verb) {
 		return strings.TrimSuffix(command+" "+cmp.Or(p.Lab, p.Stack), " ")
 	}
-	isReboot := strings.HasPrefix(verb, "reboot ") && !strings.Contains(verb, "--stack")
-	if !ours || p.Stack == "" || !isReboot && !slices.Contains(stackCommands, verb) {
+	if !ours || p.Stack == "" || !needsStack(verb) {
 		return command
 	}
 	command += " " + p.Stack
@@ -115,6 +129,22 @@ func (p Place) onStack(command string) string {
 		command += " " + p.Up
 	}
 	return command
+}
+
+// flaggedCommands are those of them that messages name with flags of their own, like `etcd restore --from NAME`.
+var flaggedCommands = []string{"up", "state unlock", "etcd restore"}
+
+// needsStack reports whether a command needs the flags of the stack, and has none yet.
+func needsStack(verb string) bool {
+	words, flags, _ := strings.Cut(verb, " --")
+	switch {
+	case flags == "":
+		return slices.Contains(stackCommands, verb) || strings.HasPrefix(verb, "reboot ")
+	case flags == "help" || strings.Contains(verb, "--stack") || strings.Contains(verb, "--lab"):
+		return false
+	default:
+		return slices.Contains(flaggedCommands, words)
+	}
 }
 
 // hostCommands are commands of a Proxmox VE host with their replacements in a lab; $1 is the VMID.

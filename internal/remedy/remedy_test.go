@@ -37,6 +37,11 @@ func TestComplete(t *testing.T) {
 			"`em-infra reboot worker-1 --stack home --lab`, or `em-infra reboot worker-1 --stack home`",
 		},
 		{
+			"with flags of its own", "`em-infra state unlock --force`, `em-infra etcd restore --from NAME`, see `em-infra up --help` and `em-infra role --pve 9.1`",
+			"`go run ./cmd/em-infra state unlock --force --stack home`, `go run ./cmd/em-infra etcd restore --from NAME --stack home`, see `go run ./cmd/em-infra up --help` and `go run ./cmd/em-infra role --pve 9.1`",
+			"`em-infra state unlock --force --stack home --lab`, `em-infra etcd restore --from NAME --stack home --lab`, see `em-infra up --help` and `em-infra role --pve 9.1`",
+		},
+		{
 			"of the stack's files", "add it with `em-infra secrets edit`, or make it with `em-infra secrets init`",
 			"add it with `go run ./cmd/em-infra secrets edit --stack home`, or make it with `go run ./cmd/em-infra secrets init --stack home`",
 			"add it with `em-infra secrets edit --stack home`, or make it with `em-infra secrets init --stack home`",
