@@ -48,8 +48,8 @@ func (s *session) finishMove(ctx context.Context) (bool, error) {
 		s.emit(Note{Text: fmt.Sprintf("warning: whether %s still has the state of stack %s, which was moved to %s, is not known: %s", shown(note.From), s.workspace.Stack, shown(here), err)})
 		return false, nil
 	case !written.Equal(note.Written):
-		return false, refused(fmt.Errorf("the state of stack %s was moved from %s to %s, and the old one was used since (written %s, copied as of %s): a run with an older %s did that; write `em-infra:backend: %s` below config in it to work on the old one, or remove that one with `pulumi stack rm --force --preserve-config`",
-			s.workspace.Stack, shown(note.From), shown(here), timeOf(written), timeOf(note.Written), file, note.From))
+		return false, refused(fmt.Errorf("the state of stack %s was moved from %s to %s, and the old one was used since (written %s, copied as of %s): a run with an older %s did that; write `em-infra:backend: %s` below config in it to work on the old one, or remove that one with %s",
+			s.workspace.Stack, shown(note.From), shown(here), timeOf(written), timeOf(note.Written), file, note.From, removalOf(note.From, s.workspace.Stack)))
 	default:
 		if err := left.Remove(ctx); err != nil {
 			return false, err
@@ -57,6 +57,11 @@ func (s *session) finishMove(ctx context.Context) (bool, error) {
 	}
 	s.emit(Recovered{What: fmt.Sprintf("the move of the state from %s was cut off: what was left there is removed", shown(note.From))})
 	return true, s.endMove(ctx, note.From, here)
+}
+
+// removalOf returns the command that removes the state of a stack in a place, which is not that of the stack's file.
+func removalOf(backend, stack string) string {
+	return fmt.Sprintf("`PULUMI_BACKEND_URL='%s' pulumi stack rm --stack %s --force --preserve-config`", backend, stack)
 }
 
 // writtenAt returns when an engine wrote a state last. The error wraps [engine.ErrNoStack] if there is none.

@@ -156,7 +156,7 @@ func (m migration) prepare(ctx context.Context, target engine.State, backend str
 	if isEmpty || found && note.From == m.workspace.Backend {
 		return nil
 	}
-	return refused(fmt.Errorf("%s holds a state of stack %s already: choose another place, or remove that one with `pulumi stack rm --force --preserve-config`", m.to, m.workspace.Stack))
+	return refused(fmt.Errorf("%s holds a state of stack %s already: choose another place, or remove that one with %s", m.to, m.workspace.Stack, removalOf(backend, m.workspace.Stack)))
 }
 
 // beginWithStateOf is beginWithState for another stack of the project; consent was given already.
