@@ -75,6 +75,13 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	}
 	sources.Inventory = s.inventory
 	sources.Talosconfig, sources.Kubeconfig = secretOf(outputs, stacks.OutputTalosconfig), secretOf(outputs, stacks.OutputKubeconfig)
+	if len(sources.Talosconfig) == 0 { // a stack whose first run failed late has a cluster, and no outputs
+		kubeconfig, talosconfig, err := state.ClusterCredentials(sources.Deployment)
+		if err != nil {
+			return status.Sources{}, err
+		}
+		sources.Talosconfig, sources.Kubeconfig = []byte(talosconfig), []byte(kubeconfig)
+	}
 	sources.Images, err = wantedImages(s.inventory, s.factory)
 	return sources, err
 }

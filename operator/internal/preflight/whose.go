@@ -29,17 +29,26 @@ func (found Snapshot) stranger(guest pve.Guest, looksLikeOurs bool) (whose, reme
 	owner, isMarked := found.owner(guest)
 	switch {
 	case isMarked && owner.Stack == found.Owner.Stack && owner != found.Owner:
-		return fmt.Sprintf(", which belongs to %s: this stack's state is of another cluster", owner), restore
+		return fmt.Sprintf(", which belongs to %s: this stack's state is of another cluster", owner), found.restore()
 	case isMarked && owner.Cluster == found.Owner.Cluster && owner != found.Owner:
 		return fmt.Sprintf(", which belongs to stack %s: this stack's state is a copy of that one's, or that one was renamed", owner.Stack),
 			fmt.Sprintf("work on stack %[1]s, or, after a rename, take it back with `pulumi stack rename --stack %[2]s %[1]s`; or ", owner.Stack, found.Owner.Stack)
 	case isMarked && owner != found.Owner:
 		return fmt.Sprintf(", which belongs to %s", owner), ""
 	case !isMarked && looksLikeOurs && !found.Knows[guest.VMID]:
-		return ", which the state does not know, and whose description does not say that this stack has made it", restore
+		return ", which the state does not know, and whose description does not say that this stack has made it", found.restore()
 	default:
 		return "", ""
 	}
 }
 
-const restore = "put the state that knows it back with `em-infra state restore`, or, without a backup, write it with `em-infra adopt`; or "
+// restore returns the remedy of a state that has lost a machine. Only a state without machines is written by an adoption.
+func (found Snapshot) restore() string {
+	const restore = "put the state that knows it back with `em-infra state restore`"
+	for _, isKnown := range found.Knows {
+		if isKnown {
+			return restore + "; or "
+		}
+	}
+	return restore + ", or, without a backup, write it with `em-infra adopt`; or "
+}

@@ -47,6 +47,10 @@ func TestWhoseMachinesAre(t *testing.T) {
 			"work on stack home-old, or, after a rename, take it back with `pulumi stack rename --stack home home-old`; or ",
 		)},
 		{
+			"of the cluster before, beside machines of another one", marked(before), ours, true,
+			taken(", which belongs to stack home, cluster ba9876543210: this stack's state is of another cluster", "put the state that knows it back with `em-infra state restore`; or "),
+		},
+		{
 			"from before the marks, and the state was lost", "Talos worker, made by em-infra.\n", ownership.Owner{Stack: "home"}, false,
 			taken(", which the state does not know, and whose description does not say that this stack has made it", restore),
 		},
