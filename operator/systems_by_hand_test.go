@@ -58,7 +58,7 @@ func TestWhatCommandsHaveMadeOfSystems(t *testing.T) {
 		"the ISO in no drive is gone":  {"ejected: true, ", archive, "size=8G", nil, nil},
 		"the template of it is gone":   {"", disc, "size=8G", []drift.Difference{absent("local:vztmpl/debian.tar.zst")}, nil},
 		"a root is smaller":            {"", disc + "," + archive, "size=4G", []drift.Difference{{Subject: "pihole", Property: "disk", Want: "8 GiB", Have: "4 GiB"}}, nil},
-		"a root has a size in another": {"", disc + "," + archive, "size=4096M", nil, []string{"the root of pihole: the size of the root \"local-lvm:vm-211-disk-0,size=4096M\" is not in GiB: grow it with `pct resize` to whole GiB, then run up again"}},
+		"a root has a size in another": {"", disc + "," + archive, "size=4608M", nil, []string{"the root of pihole: the size of the root \"local-lvm:vm-211-disk-0,size=4608M\" is not in GiB: grow it with `pct resize` to whole GiB, then run up again"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -56,16 +56,31 @@ func (c Connection) GrowRoot(ctx context.Context, guest Guest, sizeGiB int) (boo
 	return true, nil
 }
 
-// rootSize matches the size in the setting of a container's root, such as tank:subvol-200-disk-0,size=8G.
-var rootSize = regexp.MustCompile(`(?:^|,)size=(\d+)G(?:,|$)`)
+// rootSize matches the size in the setting of a container's root, such as tank:subvol-200-disk-0,size=8G. Proxmox VE writes the largest
+// unit that divides a size (pve-common 9.0, JSONSchema.pm, format_size): 1024 GiB are 1T.
+var rootSize = regexp.MustCompile(`(?:^|,)size=(\d+)([MGT])(?:,|$)`)
 
-// RootGiB returns the size of a root. One that somebody has made in another unit is no size in GiB.
+// RootGiB returns the size of a root. One that somebody has made of a part of a GiB is no size in GiB.
 func RootGiB(setting string) (int, error) {
+	const step = 1024 // between two units
+	wrong := fmt.Errorf("the size of the root %q is not in GiB: grow it with `pct resize` to whole GiB, then run up again", setting)
 	match := rootSize.FindStringSubmatch(setting)
 	if match == nil {
-		return 0, fmt.Errorf("the size of the root %q is not in GiB: grow it with `pct resize` to whole GiB, then run up again", setting)
+		return 0, wrong
 	}
-	return strconv.Atoi(match[1])
+	size, err := strconv.Atoi(match[1])
+	switch unit := match[2]; {
+	case err != nil: // more digits than a number has
+		return 0, wrong
+	case unit == "T":
+		return size * step, nil
+	case unit == "G":
+		return size, nil
+	case size%step != 0:
+		return 0, wrong
+	default:
+		return size / step, nil
+	}
 }
 
 // growsRoot matches the Command of a container's root: em-infra container grow HOST VMID GIB.

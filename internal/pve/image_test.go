@@ -139,11 +139,11 @@ func TestTheRootOfAContainerGrows(t *testing.T) {
 	for _, step := range []struct {
 		size  int
 		grown bool
-	}{{4, false}, {8, true}, {8, false}} {
+	}{{4, false}, {8, true}, {8, false}, {1024, true}, {1024, false}, {1025, true}} {
 		grown, err := e.connection.GrowRoot(t.Context(), guest, step.size)
 		require.NoError(t, err)
 		require.Equal(t, step.grown, grown)
 	}
 	_, err := e.connection.GrowRoot(t.Context(), guest, 2)
-	require.EqualError(t, err, "the root of CT 200 on vmhost has 8 GiB and cannot shrink to 2: set diskGiB back to 8, or replace the container")
+	require.EqualError(t, err, "the root of CT 200 on vmhost has 1025 GiB and cannot shrink to 2: set diskGiB back to 1025, or replace the container")
 }

@@ -26,8 +26,8 @@ func TestRootOfAContainer(t *testing.T) {
 		"made anew":      {create: grow + "8", exists: true, root: "local-lvm:vm-211-disk-0,size=4G", have: map[string]any{"create": grow + "4"}, difference: drift.Difference{Property: "disk", Want: "8 GiB", Have: "4 GiB"}},
 		"gone":           {create: grow + "8", have: map[string]any{"create": nil}},
 		"noted before":   {create: nil, exists: true, root: "local-lvm:vm-211-disk-0,size=4G"},
-		"of another unit, by hand": {create: grow + "8", exists: true, root: "local-lvm:vm-211-disk-0,size=4096M",
-			err: "the size of the root \"local-lvm:vm-211-disk-0,size=4096M\" is not in GiB: grow it with `pct resize` to whole GiB, then run up again"},
+		"of another unit, by hand": {create: grow + "8", exists: true, root: "local-lvm:vm-211-disk-0,size=4608M",
+			err: "the size of the root \"local-lvm:vm-211-disk-0,size=4608M\" is not in GiB: grow it with `pct resize` to whole GiB, then run up again"},
 	} {
 		have, difference, err := drift.Root(map[string]any{"create": test.create}, test.exists, pve.GuestConfig{"rootfs": test.root})
 		if test.err != "" {
