@@ -16,23 +16,20 @@ import (
 // syncManifests changes the objects that Talos creates in a cluster, such as kube-proxy and CoreDNS, to what Talos would create
 // now: Talos itself never changes an object that exists (talos v1.12.4, controllers/k8s/manifest_apply.go). It names what it
 // changes, and never shows a content, since one of the objects is the bootstrap token.
-func (u Upgrade) syncManifests(ctx context.Context, controlPlanes []member) error {
-	objects, err := u.manifests(ctx, controlPlanes[0])
+func (u Upgrade) syncManifests(ctx context.Context, seen *survey) error {
+	first := seen.controlPlanes()[0]
+	objects, err := u.manifests(ctx, first)
 	if err != nil {
-		return fmt.Errorf("the manifests of Talos are not applied, because %s does not give them (%w): run up again; it goes on from here", controlPlanes[0].Name, err)
+		return fmt.Errorf("the manifests of Talos are not applied, because %s does not give them (%w): run up again; it goes on from here", first.Name, err)
 	}
-	if controlPlanes[0].talos.Minor().Compare(firstInventory) >= 0 {
+	if first.talos.Minor().Compare(firstInventory) >= 0 {
 		owned(objects)
 	}
-	var changed []*unstructured.Unstructured
-	err = u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) (err error) {
-		changed, err = u.apply(ctx, api, objects)
-		return err
-	})
+	err = u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) error { return u.apply(ctx, api, objects) })
 	if err != nil {
 		return fmt.Errorf("the manifests of Talos are not applied (%w): run up again; it goes on from here", err)
 	}
-	return u.awaitRollout(ctx, changed)
+	return u.awaitRollout(ctx, objects, seen.networked)
 }
 
 // manifests returns the objects of Talos' manifests, once they name the new kube-proxy.
@@ -58,23 +55,20 @@ func (u Upgrade) manifests(ctx context.Context, m member) ([]*unstructured.Unstr
 	return objects, err
 }
 
-// apply changes the objects that differ, and returns them. A failed run may have applied a part: the rest is found by the
-// comparison of the next one.
-func (u Upgrade) apply(ctx context.Context, api clients, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+// apply changes the objects that differ. A failed run may have applied a part: the rest is found by the comparison of the next one.
+func (u Upgrade) apply(ctx context.Context, api clients, objects []*unstructured.Unstructured) error {
 	ctx, cancel := context.WithTimeout(ctx, u.Limits.Manifests)
 	defer cancel()
 	results, failed := make(chan manifests.SyncResult), make(chan error, 1)
 	go func() { failed <- manifests.Sync(ctx, objects, api.config, false, results) }()
-	var changed []*unstructured.Unstructured
 	for {
 		select {
 		case result := <-results:
 			if !result.Skipped {
 				u.say("applied %s", describe(result.Object))
-				changed = append(changed, result.Object)
 			}
 		case err := <-failed:
-			return changed, err
+			return err
 		}
 	}
 }

@@ -9,14 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// awaitRollout waits until the pods of changed workloads run with their new template. Each has a limit of its own.
-func (u Upgrade) awaitRollout(ctx context.Context, changed []*unstructured.Unstructured) error {
-	for _, object := range changed {
-		check := u.deploymentRuns
-		switch object.GetKind() {
-		case "DaemonSet":
+// awaitRollout waits until the pods of workloads run with their new template, also of those that are as they should be: a run before may
+// have changed them, and ended while it waited. Each has a limit of its own.
+func (u Upgrade) awaitRollout(ctx context.Context, objects []*unstructured.Unstructured, networked bool) error {
+	for _, object := range objects {
+		var check func(context.Context, *unstructured.Unstructured) error
+		switch kind := object.GetKind(); {
+		case kind == "DaemonSet":
 			check = u.daemonSetRuns
-		case "Deployment":
+		case kind == "Deployment" && networked: // no node takes its pods without a network plugin
+			check = u.deploymentRuns
 		default:
 			continue
 		}

@@ -105,7 +105,7 @@ func (u Upgrade) move(ctx context.Context, seen *survey) error {
 	if err := u.upgradeProxy(ctx, seen.controlPlanes()); err != nil {
 		return err
 	}
-	if err := u.syncManifests(ctx, seen.controlPlanes()); err != nil {
+	if err := u.syncManifests(ctx, seen); err != nil {
 		return err
 	}
 	for _, node := range seen.members {
