@@ -31,6 +31,7 @@ func TestAMemberThatDoesNotLeave(t *testing.T) {
 	require.EqualError(t, goes.Remove(t.Context()), "the member of "+goes.Name+" does not leave etcd (it has tried for 1 s): see `em-infra status`, mend that, then run `em-infra up` again")
 	require.NotContains(t, c.said.String(), "is reset")
 	c.awaitMembers(size)
+	c.takesBack(goes.Name)
 
 	c.hangs.method.Store("")
 	require.NoError(t, c.remove(vmid).Remove(t.Context()))

@@ -33,6 +33,7 @@ type cluster struct {
 	*talostest.Cluster
 	t      *testing.T
 	nodes  []rolling.Node
+	faults *fault.Set
 	killer *talostest.Killer
 	hangs  *hangs
 	said   *strings.Builder
@@ -40,8 +41,8 @@ type cluster struct {
 
 func newCluster(t *testing.T, size int) *cluster {
 	t.Helper()
-	faults := talos.NewFaultSet(fault.NewSet([32]byte{1}, talos.FaultKinds()), nil)
-	c := &cluster{t: t, killer: talostest.NewKiller(faults), hangs: &hangs{}, said: &strings.Builder{}}
+	faults := fault.NewSet([32]byte{1}, talos.FaultKinds())
+	c := &cluster{t: t, faults: faults, killer: talostest.NewKiller(talos.NewFaultSet(faults, nil)), hangs: &hangs{}, said: &strings.Builder{}}
 	c.hangs.Faults = c.killer
 	c.Cluster = talostest.NewCluster(t, "v1.12.4", constants.DefaultKubernetesVersion,
 		talos.Config{Kubernetes: kubernetestest.NewClusters(t), Faults: c.hangs})

@@ -10,6 +10,7 @@ import (
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -72,9 +73,10 @@ const SuccessorsVariable = "EM_INFRA_SUCCEEDED_CONTROL_PLANES"
 const LeaveVariable = "EM_INFRA_LEAVING_CONTROL_PLANES"
 
 // Remove removes the control plane: when etcd can do without its member, the node is drained, its member hands on the leadership and
-// leaves, another control plane confirms it, and the node is reset, turned off and its Node deleted. Of a node that does not answer,
-// the member is removed by another control plane. One control plane leaves at a time, whoever removes it. After a failure it can run
-// again and resumes. The error states what failed and what to do.
+// leaves, another control plane confirms it, and the node is reset, turned off and its Node deleted. Of a node that is dead, the member
+// is removed by another control plane. One whose kubelet reports while its Talos API cannot be reached is refused: its member works. One
+// control plane leaves at a time, whoever removes it. After a failure it can run again and resumes. The error states what failed and what
+// to do.
 func (c ControlPlane) Remove(ctx context.Context) error {
 	c.Limits = c.Limits.withDefaults()
 	others, err := c.others()
@@ -112,15 +114,18 @@ func (c ControlPlane) removeNow(ctx context.Context, others nodeops.Health) erro
 		return err
 	}
 	defer api.Close()
-	alive, err := c.isAlive(ctx, api)
+	seen, err := c.look(ctx, api)
 	if err != nil {
 		return err
+	}
+	if seen == unreachable {
+		return fmt.Errorf("%s is untouched, because its Talos API at %s cannot be reached from here although its kubelet reports: run where port %d can be reached, or stop its machine, then run `em-infra up` again", c.Name, c.talosAPI(), constants.ApidPort)
 	}
 	_, own, problem := c.spared(ctx, others)
 	if problem != nil {
 		return errNotSpared
 	}
-	if alive {
+	if seen == answers {
 		err = c.leave(ctx, api, others, own)
 	} else {
 		err = c.expel(ctx, others, own)
@@ -158,7 +163,7 @@ func addressesOf(others nodeops.Health) []string {
 
 // leave drains the node, takes its member out of etcd, if it still has one, and resets it.
 func (c ControlPlane) leave(ctx context.Context, api *nodeops.Kubernetes, others nodeops.Health, own *nodeops.EtcdMember) error {
-	if err := c.drain(ctx, api); err != nil {
+	if err := c.drain(ctx, api, addressesOf(others)); err != nil {
 		return err
 	}
 	if own != nil {
@@ -214,7 +219,7 @@ func (c ControlPlane) awaitGone(ctx context.Context, others nodeops.Health, own 
 	return gone, seen
 }
 
-// expel removes the member of a node that does not answer, if it still has one.
+// expel removes the member of a node that is dead, if it still has one.
 func (c ControlPlane) expel(ctx context.Context, others nodeops.Health, own *nodeops.EtcdMember) error {
 	if own == nil {
 		c.say("warning: %s is dead, and no member of etcd any more: it is neither drained nor reset", c.Name)

@@ -27,21 +27,21 @@ func (c ControlPlane) instead(member nodeops.EtcdMember) ControlPlane {
 
 // expelBefore removes the member of another control plane that leaves in the same run, if that is dead. Its own removal does the rest.
 func (c ControlPlane) expelBefore(ctx context.Context, others nodeops.Health, member nodeops.EtcdMember) error {
-	dead := c.instead(member)
-	api, err := dead.kubernetes(ctx, addressesOf(others))
+	gone := c.instead(member)
+	api, err := gone.kubernetes(ctx, addressesOf(others))
 	if err != nil {
 		return err
 	}
 	defer api.Close()
-	alive, err := dead.isAlive(ctx, api)
-	if err != nil || alive {
+	seen, err := gone.look(ctx, api)
+	if err != nil || seen != dead {
 		return err
 	}
-	_, own, problem := dead.spared(ctx, others)
+	_, own, problem := gone.spared(ctx, others)
 	if problem != nil || own == nil {
 		return nil // something has changed: the one that waits looks again
 	}
-	return dead.expel(ctx, others, own)
+	return gone.expel(ctx, others, own)
 }
 
 // without returns the names without that of a member, which was looked at once; nil for no member.

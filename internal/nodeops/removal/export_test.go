@@ -1,6 +1,12 @@
 package removal
 
 import (
+	"context"
+	"io"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -13,4 +19,15 @@ func Spares(name, successor string, stay []string, members []nodeops.EtcdMember)
 		c.Stay = append(c.Stay, rolling.Node{Name: name, ControlPlane: true})
 	}
 	return c.spares(members, *own)
+}
+
+// Impatient returns the removal of a node that counts as unreachable when it has been silent for the given time.
+func Impatient(n Node, patience time.Duration) Node {
+	n.patience = patience
+	return n
+}
+
+// Alone does work in the place of the removal of a control plane, while it holds the Lease.
+func Alone(ctx context.Context, name string, api *kubernetes.Clientset, work func(context.Context) error) error {
+	return ControlPlane{Node: Node{Name: name, Progress: io.Discard}}.alone(ctx, api, work)
 }

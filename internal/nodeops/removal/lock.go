@@ -32,20 +32,23 @@ const (
 func (c ControlPlane) alone(ctx context.Context, api *kubernetes.Clientset, work func(context.Context) error) error {
 	held, release := context.WithCancel(ctx)
 	defer release()
+	working, stop := context.WithCancel(held)
+	defer stop()
+	isLost := false
 	done := make(chan error, 1)
 	own := c.Name + "-" + uuid.NewString()
-	lease := &lease{Interface: &resourcelock.LeaseLock{
-		LeaseMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: Lease}, Client: api.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: own},
-	}}
+	lease := newLease(api, own)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lease, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) {
-				done <- work(ctx)
+			OnStartedLeading: func(context.Context) {
+				done <- work(working)
 				release()
 			},
-			OnStoppedLeading: func() {},
+			OnStoppedLeading: func() {
+				isLost = held.Err() == nil // else the work is done, or ctx has ended
+				stop()
+			},
 			OnNewLeader: func(holder string) {
 				if holder != own {
 					c.say("%s waits until another control plane is removed (%s)", c.Name, holder)
@@ -60,7 +63,18 @@ func (c ControlPlane) alone(ctx context.Context, api *kubernetes.Clientset, work
 	if !lease.wasHeld {
 		return fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
 	}
-	return <-done
+	err = <-done
+	if isLost && err != nil && !errors.Is(err, errNotSpared) {
+		return c.lostLease(api)
+	}
+	return err
+}
+
+// lostLease is the error of work that ended with the Lease: its own would say only that it was cancelled.
+func (c ControlPlane) lostLease(api *kubernetes.Clientset) error {
+	server := api.CoordinationV1().RESTClient().Get().URL().Host
+	return fmt.Errorf("the removal of %s has ended, because the Lease %s was lost (the API server at %s did not answer for %s): see `em-infra status`, mend that, then run `em-infra up` again; it goes on from here",
+		c.Name, Lease, server, poll.InWords(renewDeadline))
 }
 
 // lease notes whether it was ever held. The elector calls it from one goroutine.
@@ -68,6 +82,13 @@ type lease struct {
 	resourcelock.Interface
 
 	wasHeld bool
+}
+
+func newLease(api *kubernetes.Clientset, holder string) *lease {
+	return &lease{Interface: &resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: Lease}, Client: api.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: holder},
+	}}
 }
 
 func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
@@ -114,15 +135,24 @@ func (c ControlPlane) awaitClientset(ctx context.Context, others []string) (api 
 
 // clientset returns a client of the first other control plane whose API server answers.
 func (c ControlPlane) clientset(ctx context.Context, others []string) (*kubernetes.Clientset, error) {
+	api, err := clientsetOf(ctx, c.Talosconfig, others)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not removed, because no other control plane answers (%w): %w", c.Name, err, errNoAPI)
+	}
+	return api, nil
+}
+
+// clientsetOf returns a client of the first control plane whose API server answers. The error says of each why it does not.
+func clientsetOf(ctx context.Context, talosconfig []byte, controlPlanes []string) (*kubernetes.Clientset, error) {
 	var problems []error
-	for _, address := range others {
-		api, err := clientsetAt(ctx, c.Talosconfig, address)
+	for _, address := range controlPlanes {
+		api, err := clientsetAt(ctx, talosconfig, address)
 		if err == nil {
 			return api, nil
 		}
 		problems = append(problems, fmt.Errorf("%s: %w", address, err))
 	}
-	return nil, fmt.Errorf("%s is not removed, because no other control plane answers (%w): %w", c.Name, errors.Join(problems...), errNoAPI)
+	return nil, errors.Join(problems...)
 }
 
 func clientsetAt(ctx context.Context, talosconfig []byte, address string) (*kubernetes.Clientset, error) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Node is the node to remove, and how.
@@ -26,6 +25,9 @@ type Node struct {
 	DeleteHeldBack bool
 	// Progress receives a message for each step, and for each step that was skipped. Required.
 	Progress io.Writer
+
+	// patience is how long a node may be silent whose kubelet reports. Default: rebootTimeout.
+	patience time.Duration
 }
 
 const (
@@ -40,8 +42,8 @@ const (
 )
 
 // RemoveWorker removes a worker: it cordons and drains the node, resets it, turns it off and deletes its Node. After a failure it can
-// run again and resumes. A dead worker is neither drained nor reset: its pods end with its Node. The error states what failed
-// and what to do; in that case nothing was lost.
+// run again and resumes. A dead worker is neither drained nor reset: its pods end with its Node. One whose kubelet reports while its Talos
+// API cannot be reached runs pods: it is drained. The error states what failed and what to do; in that case nothing was lost.
 func (n Node) RemoveWorker(ctx context.Context) error {
 	endpoints, err := nodeops.Endpoints(n.Talosconfig)
 	if err != nil {
@@ -52,18 +54,22 @@ func (n Node) RemoveWorker(ctx context.Context) error {
 		return err
 	}
 	defer api.Close()
-	alive, err := n.isAlive(ctx, api)
+	seen, err := n.look(ctx, api)
 	if err != nil {
 		return err
 	}
-	if !alive {
+	if seen == dead {
 		n.say("warning: %s is dead: it is removed without being drained or reset", n.Name)
 		return n.forget(ctx, api)
 	}
-	if err := n.drain(ctx, api); err != nil {
+	if err := n.drain(ctx, api, endpoints); err != nil {
 		return err
 	}
-	n.reset(ctx)
+	if seen == unreachable {
+		n.say("warning: %s is not reset, because its Talos API at %s cannot be reached from here although its kubelet reports; its disks go with its machine", n.Name, n.talosAPI())
+	} else {
+		n.reset(ctx)
+	}
 	return n.forget(ctx, api)
 }
 
@@ -87,24 +93,12 @@ func (n Node) kubernetes(ctx context.Context, controlPlanes []string) (*nodeops.
 	return api, err
 }
 
-func (n Node) drain(ctx context.Context, api *nodeops.Kubernetes) error {
-	return api.Drain(ctx, nodeops.Drain{Node: n.Name, Timeout: n.DrainTimeout, DeleteHeldBack: n.DeleteHeldBack, Say: n.say})
-}
-
-// isAlive reports whether the node answers. It gives a silent node time for a reboot. The error is that of a context that has ended.
-func (n Node) isAlive(ctx context.Context, api *nodeops.Kubernetes) (bool, error) {
-	began, alive := time.Now(), false
-	ended := poll.Until(ctx, interval, func(ctx context.Context) (bool, error) {
-		if alive = nodeops.IsAlive(ctx, n.Talosconfig, n.Address); alive {
-			return true, nil
-		}
-		waited := time.Since(began)
-		return waited > rebootTimeout || waited > silence && !api.IsReady(ctx, n.Name), nil
-	})
-	if ctx.Err() != nil {
-		return false, fmt.Errorf("removing %s: %w", n.Name, context.Cause(ctx))
+// drain cordons the node by the API of one of the control planes, and drains it.
+func (n Node) drain(ctx context.Context, api *nodeops.Kubernetes, controlPlanes []string) error {
+	if err := n.cordon(ctx, controlPlanes); err != nil {
+		return err
 	}
-	return ended == nil && alive, nil
+	return api.Drain(ctx, nodeops.Drain{Node: n.Name, Timeout: n.DrainTimeout, DeleteHeldBack: n.DeleteHeldBack, Say: n.say})
 }
 
 // reset wipes what the node knows of the cluster. A failed reset is only a warning, because the disk is deleted next.

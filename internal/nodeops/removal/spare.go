@@ -19,12 +19,12 @@ var errNotSpared = errors.New("etcd cannot do without it")
 // be removed before, and returns that. Other removals go on meanwhile: a member that works waits for one that joins.
 func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.Health) (before *nodeops.EtcdMember, err error) {
 	var last error
+	var never *neverError
 	told := ""
 	ended := poll.Until(limited, c.Limits.Interval, func(ctx context.Context) (bool, error) {
 		var members []nodeops.EtcdMember
 		members, _, last = c.spared(ctx, others)
 		before = nil
-		var never *neverError
 		if last == nil || errors.As(last, &never) {
 			return true, nil
 		}
@@ -42,6 +42,8 @@ func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.He
 		return nil, fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
 	case before != nil && ended == nil:
 		return before, nil
+	case never != nil && never.isAlarm:
+		return nil, fmt.Errorf("%s is untouched, because %w; then run `em-infra up` again", c.Name, last)
 	case ended != nil || last != nil:
 		return nil, fmt.Errorf("%s is untouched, because etcd cannot do without it (%w): see `em-infra status`, mend that, then run `em-infra up` again", c.Name, last)
 	}
@@ -61,8 +63,11 @@ func (c ControlPlane) spared(ctx context.Context, others nodeops.Health) (member
 	return members, own, err
 }
 
-// neverError is a reason that no wait changes.
-type neverError struct{ reason string }
+// neverError is a reason that no wait changes. That of an alarm of etcd says what to do.
+type neverError struct {
+	reason  string
+	isAlarm bool
+}
 
 func (e *neverError) Error() string { return e.reason }
 
@@ -78,6 +83,9 @@ func find(members []nodeops.EtcdMember, name, address string) *nodeops.EtcdMembe
 // spares returns why etcd cannot do without a member: it needs its majority before and after, and the control planes that stay have to
 // be members before one that works is given up. A member that joins is waited for: only then is it known whether it works.
 func (c ControlPlane) spares(members []nodeops.EtcdMember, own nodeops.EtcdMember) error {
+	if at := slices.IndexFunc(members, func(m nodeops.EtcdMember) bool { return m.Alarmed }); at >= 0 {
+		return &neverError{reason: members[at].Problem, isAlarm: true} // as long as it lasts no member works
+	}
 	voters, working := 0, 0
 	var broken []string
 	for _, member := range members {
@@ -100,7 +108,7 @@ func (c ControlPlane) spares(members []nodeops.EtcdMember, own nodeops.EtcdMembe
 	}
 	switch {
 	case voters == 1:
-		return &neverError{"it is the only member"}
+		return &neverError{reason: "it is the only member"}
 	case working < majority(voters):
 		return fmt.Errorf("%d of %d members work, which is no majority (%s)", working, voters, strings.Join(broken, ", "))
 	case after < majority(voters-1):
