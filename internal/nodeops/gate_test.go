@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
@@ -92,4 +98,85 @@ func TestPodsMoveWhereThereIsANetworkAndTheNodeAnswers(t *testing.T) {
 	require.True(t, drains(rolling.Change{Node: m.member(), Reboots: true}))
 	require.False(t, drains(rolling.Change{Node: m.member()}), "it does not reboot")
 	require.False(t, drains(rolling.Change{Node: worker("worker-1"), Reboots: true}), "a node that does not answer lets no pod end")
+}
+
+// TestANodeThatDoesNotSayWhetherItRebootsIsNotChanged: it would reboot with its pods. One that refuses the configuration does not
+// reboot for it, and its change says why.
+func TestANodeThatDoesNotSayWhetherItRebootsIsNotChanged(t *testing.T) {
+	t.Parallel()
+	faults := fault.NewSet([32]byte{1}, talos.FaultKinds())
+	m := powerOn(t, func(config *talos.Config, _ *talos.Hardware) { config.Faults = talos.NewFaultSet(faults, nil) })
+	m.bringUp()
+	list, boot := m.serveKubernetes(), m.boot()
+	list.set(nodeObject(t, "k3s-dev-control-1", true, boot))
+	seen, err := m.health().Observe(t.Context(), m.address.String())
+	require.NoError(t, err)
+	rebooting := []byte(strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    udev: {rules: ['SUBSYSTEM==\"drm\", MODE=\"0660\"']}\n", 1))
+
+	require.NoError(t, faults.Set(fault.Fault{Name: talos.FaultAPIUnavailable, Endpoint: "/machine.MachineService/ApplyConfiguration", Times: 1}))
+	_, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: rebooting}, nil)
+	require.EqualError(t, err, "k3s-dev-control-1: whether its configuration reboots it is not known: its Talos API: the node does not answer")
+	terms, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: rebooting}, nil)
+	require.NoError(t, err)
+	require.True(t, terms.Drain)
+
+	terms, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: []byte("{}")}, nil)
+	require.NoError(t, err, "it is no configuration")
+	require.False(t, terms.Drain)
+
+	silent := rolling.Node{Name: "worker-1", Address: freeAddress(t)}
+	_, err = m.health().Spare(t.Context(), rolling.Change{Node: silent, Configuration: rebooting}, nil)
+	require.ErrorContains(t, err, "worker-1: whether its configuration reboots it is not known: its Talos API")
+	health := m.health()
+	health.Runs = func(_ context.Context, node rolling.Node) (bool, error) { return node.Name != silent.Name, nil }
+	terms, err = health.Spare(t.Context(), rolling.Change{Node: silent, Configuration: rebooting}, nil)
+	require.NoError(t, err, "it is off")
+	require.False(t, terms.Drain)
+}
+
+// heldServices is a pace without delays, but for the time from the Talos API to the other services: that one lasts as long as it is held.
+type heldServices struct {
+	held  atomic.Bool
+	goOn  chan struct{}
+	lasts time.Duration
+}
+
+// Sleep implements [talos.Pacer].
+func (h *heldServices) Sleep(ctx context.Context, d time.Duration) error {
+	if d != h.lasts || !h.held.Load() {
+		return ctx.Err()
+	}
+	select {
+	case <-h.goOn:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// TestAnEtcdThatHasNotStartedYetIsNotTakenForNone: after a power cut all control planes would be changed at once.
+func TestAnEtcdThatHasNotStartedYetIsNotTakenForNone(t *testing.T) {
+	t.Parallel()
+	services := &heldServices{goOn: make(chan struct{}), lasts: 7 * time.Second}
+	m := powerOn(t, func(config *talos.Config, _ *talos.Hardware) {
+		config.Pace, config.Durations = services, talos.Durations{Services: services.lasts}
+	})
+	m.bringUp()
+	require.NoError(t, m.fleet.PowerOff(vmid))
+	services.held.Store(true)
+	require.NoError(t, m.fleet.PowerOn(t.Context(), talostest.Hardware(vmid, "k3s-dev-control-1", m.address, release)))
+	m.eventually(func() error {
+		_, err := nodeops.LookAt(t.Context(), m.health().Talosconfig, m.address.String())
+		return err
+	})
+	const refusal = "k3s-dev-control-1: etcd has data, and does not run yet"
+	_, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
+	require.EqualError(t, err, refusal)
+	_, err = m.health().EtcdSnapshot(t.Context())
+	require.EqualError(t, err, refusal)
+
+	close(services.goOn)
+	m.eventually(func() error {
+		_, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
+		return err
+	})
 }

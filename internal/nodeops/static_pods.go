@@ -35,8 +35,8 @@ func readStaticPodVersions(ctx context.Context, resources state.State) (staticPo
 	scheduler, schedulerErr := safe.StateGetByID[*k8s.SchedulerConfig](ctx, resources, k8s.SchedulerConfigID)
 	files, filesErr := safe.StateGetByID[*k8s.ConfigStatus](ctx, resources, k8s.ConfigStatusStaticPodID)
 	secrets, secretsErr := safe.StateGetByID[*k8s.SecretsStatus](ctx, resources, k8s.StaticPodSecretsStaticPodID)
-	if err := errors.Join(apiErr, managerErr, schedulerErr, filesErr, secretsErr); err != nil {
-		return nil, errors.New("Talos has not prepared its static pods yet") //nolint:staticcheck // Talos is a name
+	if err := unprepared(apiErr, managerErr, schedulerErr, filesErr, secretsErr); err != nil {
+		return nil, err
 	}
 	versions := staticPodVersions{}
 	add := func(id string, config resource.Resource) {
@@ -54,6 +54,19 @@ func readStaticPodVersions(ctx context.Context, resources state.State) (staticPo
 		add(k8s.SchedulerID, scheduler)
 	}
 	return versions, nil
+}
+
+// unprepared returns why resources of static pods cannot be read: Talos creates them when it prepares the pods. Any other reason comes first,
+// since a node that does not answer prepares nothing that could be waited for.
+func unprepared(reasons ...error) error {
+	at := slices.IndexFunc(reasons, func(err error) bool { return err != nil && !state.IsNotFoundError(err) })
+	if at >= 0 {
+		return reasons[at]
+	}
+	if errors.Join(reasons...) != nil {
+		return errors.New("Talos has not prepared its static pods yet") //nolint:staticcheck // Talos is a name
+	}
+	return nil
 }
 
 // othersServe returns an error for each other control plane whose static pods do not run, or not with their current
