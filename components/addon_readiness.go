@@ -48,7 +48,8 @@ func (c *ClusterAddons) waitForNodes(ctx *pulumi.Context) error {
 // needsNodes reports whether any addon besides the network plugin runs pods.
 func (c *ClusterAddons) needsNodes() bool {
 	a := c.args
-	return a.KubeletServingCertApprover != nil || a.MetricsServer != nil || a.Flux != nil || a.GPU != nil
+	driver := a.TrueNAS != nil && a.TrueNAS.CSI != nil && a.TrueNAS.CSI.Chart != nil
+	return driver || a.KubeletServingCertApprover != nil || a.MetricsServer != nil || a.Flux != nil || a.GPU != nil
 }
 
 // addCommand runs an operation of em-infra on the cluster, once, and again when its text changes; never in a preview (F27).

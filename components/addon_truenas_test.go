@@ -2,6 +2,7 @@ package components_test
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -97,4 +98,23 @@ func TestWithoutAChartTheDriverIsInstalledElsewhere(t *testing.T) {
 	config := r.Named(t, tokenConfigMap, "k3s-dev-addons-configmap-truenas-csi-config").Inputs["data"].ObjectValue()
 	require.Empty(t, config["iscsiPortal"].StringValue())
 	require.Equal(t, "false", config["truenasInsecure"].StringValue())
+}
+
+// TestTheCSIDriverWaitsForTheNodes, as every release does that runs pods: its chart would time out without a cause. Without a chart there is
+// nothing to wait for.
+func TestTheCSIDriverWaitsForTheNodes(t *testing.T) {
+	t.Parallel()
+	const gate = "k3s-dev-addons-nodes"
+	for _, installs := range []bool{true, false} {
+		storage := everyAddon().TrueNAS
+		if !installs {
+			storage.CSI.Chart = nil
+		}
+		r, err := run(t, false, discard(withAddons("k3s-dev", components.ClusterAddonsArgs{TrueNAS: storage})))
+		require.NoError(t, err)
+		require.Equal(t, installs, slices.Contains(r.Names(tokenCommand), " "+gate))
+		if installs {
+			require.Contains(t, recorder.ShortURNs(r.Named(t, tokenRelease, "k3s-dev-addons-truenas-csi").RegisterRPC.GetDependencies()), gate)
+		}
+	}
 }

@@ -211,12 +211,14 @@ func (f Flux) validate() error {
 	if f.Git != nil {
 		problems = append(problems,
 			require(f.Git.URL != nil, "Flux.Git.URL", "give the URL of the repository"),
+			requireNoCredentials(f.Git.URL, "Flux.Git.URL"),
 			require((f.Git.Branch == "") != (f.Git.Tag == ""), "Flux.Git", "give exactly one of Branch and Tag"),
 			require(f.Git.Interval > 0, "Flux.Git.Interval", "give the time between two fetches"))
 	}
 	if f.OCI != nil {
 		problems = append(problems,
 			require(f.OCI.URL != nil, "Flux.OCI.URL", "give the URL of the artifact"),
+			requireNoCredentials(f.OCI.URL, "Flux.OCI.URL"),
 			require(f.OCI.Tag != "", "Flux.OCI.Tag", "give the tag to follow"),
 			require(f.OCI.Interval > 0, "Flux.OCI.Interval", "give the time between two fetches"))
 	}

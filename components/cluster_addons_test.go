@@ -528,3 +528,32 @@ GPU.SmokeTestImage: give a reference like registry.example/name:tag`)
 	})
 	require.ErrorContains(t, err, `cluster addons "k3s-dev-addons": Cluster: give the TalosCluster`)
 }
+
+// TestFluxTakesNoCredentialsInAURL, which would be in the state in clear. The refusal does not show them; the user of ssh is no secret.
+func TestFluxTakesNoCredentialsInAURL(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, git, oci, want string }{
+		{"the user of ssh", "ssh://git@git.example/cluster", "", ""},
+		{"a password for ssh", "ssh://git:made-up@git.example/cluster", "", "Flux.Git.URL: it holds credentials: remove them from the URL, and give them as Credentials"},
+		{"a token", "https://made-up@git.example/cluster", "", "Flux.Git.URL: it holds credentials: remove them from the URL, and give them as Credentials"},
+		{"a registry", "", "oci://me:made-up@registry.example/cluster", "Flux.OCI.URL: it holds credentials: remove them from the URL, and give them as Credentials"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			addons := everyAddon()
+			location, err := url.Parse(test.git + test.oci)
+			require.NoError(t, err)
+			if test.git != "" {
+				addons.Flux.Git.URL = location
+			} else {
+				addons.Flux.Git, addons.Flux.OCI = nil, &components.OCISource{URL: location, Tag: "latest", Interval: time.Hour}
+			}
+			err = refusal(t, discard(withAddons("k3s-dev", addons)))
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, `cluster addons "k3s-dev-addons": `+test.want)
+		})
+	}
+}

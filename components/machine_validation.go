@@ -24,7 +24,7 @@ func (m Machine) validate() error {
 		requireName(limits.Host, m.Host, "Host"),
 		requireVMID(m.VMID),
 		requireMAC(m.MAC, "MAC"),
-		require(len(m.Addresses) > 0, "Addresses", "give at least one"),
+		requireSome(m.Addresses, "Addresses"),
 		requireWithin(limits.Sockets, m.Sockets, "Sockets", "choose a number in that range"),
 		requireWithin(limits.Cores, m.Cores, "Cores", "give the cores of each socket"),
 		requireWithin(limits.MemoryMiB, m.MemoryMiB, "MemoryMiB", "give the memory in MiB"),
@@ -101,8 +101,9 @@ func (m Machine) validateNICs() error {
 
 func (n NodeNetwork) validate() error {
 	return errors.Join(
-		require(len(n.Subnets) > 0, "Subnets", "give at least one"),
-		require(len(n.Gateways) > 0, "Gateways", "give at least one"),
+		requireSome(n.Subnets, "Subnets"),
+		requireSome(n.Gateways, "Gateways"),
+		requireValid(n.Nameservers, "Nameservers"),
 		require(n.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),
 		requireName(limits.Bridge, n.Bridge, "Bridge"),
 		requireVLAN(n.VLAN, "VLAN"),

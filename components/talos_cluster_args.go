@@ -158,11 +158,11 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 	a.Network = a.Network.withDefaults()
 	problems := []error{
 		require(a.ClusterName != "", "ClusterName", "give the cluster a name"),
-		require(a.Endpoint != nil, "Endpoint", "give the URL of the Kubernetes API"),
+		a.requireEndpoint(),
 		require(a.Contract != "", "Contract", "give the contract, e.g. v1.12"),
-		require(a.KubernetesVersion != "", "KubernetesVersion", "give the version, e.g. v1.35.4"),
-		require(len(a.PodSubnets) > 0, "PodSubnets", "give at least one"),
-		require(len(a.ServiceSubnets) > 0, "ServiceSubnets", "give at least one"),
+		a.requireKubernetesVersion(),
+		requireSome(a.PodSubnets, "PodSubnets"),
+		requireSome(a.ServiceSubnets, "ServiceSubnets"),
 		requireControlPlanes(a.Machines),
 		require(a.MaxUnavailable >= 0, "MaxUnavailable", "give the number of workers, 0 for one"),
 		a.requireCanary(),
@@ -172,7 +172,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		a.Network.validate(),
 	}
 	a.Machines = make([]Machine, len(args.Machines))
-	holders := newHolders(a.Templates)
+	holders := newHolders(a)
 	for i, m := range args.Machines {
 		a.Machines[i] = m.withDefaults()
 		place := fmt.Sprintf("Machines[%d]", i)
@@ -183,24 +183,6 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		problems = append(problems, require(a.templateFor(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one, or share one"))
 	}
 	return a, errors.Join(problems...)
-}
-
-// requireCanary: with a canary that does not exist, an upgrade would have no first node.
-func (args TalosClusterArgs) requireCanary() error {
-	there := slices.ContainsFunc(args.Machines, func(m Machine) bool { return m.Name == args.Canary })
-	return require(args.Canary == "" || there, "Canary", "there is no machine "+args.Canary+": give the name of one of Machines")
-}
-
-// requireControlPlanes: an even number of etcd members survives no more failures than one less, and Kubernetes advises
-// against more than 5.
-func requireControlPlanes(machines []Machine) error {
-	count := 0
-	for _, m := range machines {
-		if m.Role == RoleControlPlane {
-			count++
-		}
-	}
-	return require(count == 1 || count == 3 || count == 5, "Machines", fmt.Sprintf("%d with RoleControlPlane: give 1, 3 or 5", count))
 }
 
 func (args TalosClusterArgs) summary() pulumi.Map {

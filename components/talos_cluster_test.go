@@ -2,6 +2,8 @@ package components_test
 
 import (
 	"maps"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -290,7 +292,8 @@ func TestMachinesAreCheckedAsStrictlyAsAnInventory(t *testing.T) {
 
 	control, twin, small := machineFixture("control-1", components.RoleControlPlane, 11), machineFixture("worker-1", components.RoleWorker, 21), machineFixture("worker-2", components.RoleWorker, 22)
 	control.Cores, control.MemoryMiB = 1, 2047
-	twin.Name, twin.VMID, twin.Addresses = control.Name, control.VMID, control.Addresses
+	twin.Name, twin.VMID, twin.Addresses, twin.MAC = control.Name, control.VMID, control.Addresses, control.MAC
+	twin.NICs = []components.NIC{{MAC: small.MAC, Bridge: "vmbr1", Address: netip.MustParsePrefix("192.168.20.1/32")}}
 	small.VMID, small.MemoryMiB, small.DiskGiB = 9000, 1023, 9
 	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
@@ -305,10 +308,13 @@ func TestMachinesAreCheckedAsStrictlyAsAnInventory(t *testing.T) {
 MemoryMiB: 2047 is too little for Talos on a control-plane: give at least 2048 MiB
 Machines[1].Name: control-1 is that of Machines[0]: choose another
 Machines[1].VMID: 111 is that of Machines[0]: choose another
+Machines[1].MAC: bc:24:11:00:00:0b is that of Machines[0]: choose another
 Machines[1].Addresses[0]: 192.168.20.11 is that of Machines[0]: choose another
+Machines[1].NICs[0].Address: 192.168.20.1 is that of Network.Gateways[0]: choose another
 Machines[2]: MemoryMiB: 1023 is too little for Talos on a worker: give at least 1024 MiB
 DiskGiB: 9 is too little for Talos on a worker: give at least 10 GiB
-Machines[2].VMID: 9000 is that of Templates[0]: choose another`)
+Machines[2].VMID: 9000 is that of Templates[0]: choose another
+Machines[2].MAC: bc:24:11:00:00:16 is that of Machines[1]: choose another`)
 
 	least := machineFixture("control-1", components.RoleControlPlane, 11)
 	least.Cores, least.Sockets, least.MemoryMiB, least.DiskGiB = 1, 2, 2048, 10
@@ -323,6 +329,75 @@ Machines[2].VMID: 9000 is that of Templates[0]: choose another`)
 		return err
 	})
 	require.NoError(t, err)
+}
+
+// TestAClusterIsCheckedAsStrictlyAsAnInventory: what becomes part of shell commands has its form, and no address is the zero value.
+func TestAClusterIsCheckedAsStrictlyAsAnInventory(t *testing.T) {
+	t.Parallel()
+
+	endpoint := func(text string) func(*components.TalosClusterArgs) {
+		return func(args *components.TalosClusterArgs) {
+			location, err := url.Parse(text)
+			require.NoError(t, err)
+			args.Endpoint = location
+		}
+	}
+	for _, test := range []struct {
+		name, want string
+		change     func(*components.TalosClusterArgs)
+	}{
+		{"a DNS name", "", endpoint("https://api.k3s-dev.example:443")},
+		{"an IPv6 address", "", endpoint("https://[fd00:20::10]:6443")},
+		{"a scheme", `Endpoint: "http://192.168.20.10:6443" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("http://192.168.20.10:6443")},
+		{"no port", `Endpoint: "https://192.168.20.10" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("https://192.168.20.10")},
+		{"no such port", `Endpoint: "https://192.168.20.10:65536" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("https://192.168.20.10:65536")},
+		{"no host", `Endpoint: "https://:6443" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("https://:6443")},
+		{"no address", `Endpoint: "https://192.168.20.256:6443" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("https://192.168.20.256:6443")},
+		{"a zone", `Endpoint: "https://[fe80::1%25eth0]:6443" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("https://[fe80::1%25eth0]:6443")},
+		{"shell", `Endpoint: "https://$(id):6443" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, func(args *components.TalosClusterArgs) {
+			args.Endpoint = &url.URL{Scheme: "https", Host: "$(id):6443"}
+		}},
+		{"a path", `Endpoint: "https://192.168.20.10:6443/;id" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("https://192.168.20.10:6443/;id")},
+		{"a query", `Endpoint: "https://192.168.20.10:6443?a=$(id)" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("https://192.168.20.10:6443?a=$(id)")},
+		{"a password", `Endpoint: "https://me:xxxxx@192.168.20.10:6443" is not https://HOST:PORT: give one like https://192.168.20.10:6443`, endpoint("https://me:made-up@192.168.20.10:6443")},
+		{"a minor release", `KubernetesVersion: "v1.35" is not a version: give one like v1.35.4`, func(args *components.TalosClusterArgs) { args.KubernetesVersion = "v1.35" }},
+		{"a version without v", `KubernetesVersion: "1.35.4" is not a version: give one like v1.35.4`, func(args *components.TalosClusterArgs) { args.KubernetesVersion = "1.35.4" }},
+		{"shell in a version", `KubernetesVersion: "v1.35.4; id" is not a version: give one like v1.35.4`, func(args *components.TalosClusterArgs) { args.KubernetesVersion = "v1.35.4; id" }},
+		{"the address of a node for the API", "Machines[0].Addresses[0]: 192.168.20.11 is that of VIP: choose another", func(args *components.TalosClusterArgs) {
+			args.VIP = netip.MustParseAddr("192.168.20.11")
+		}},
+		{"zero values", `PodSubnets[0]: it is the zero value: parse a text that is valid
+ServiceSubnets[0]: it is the zero value: parse a text that is valid
+Subnets[1]: it is the zero value: parse a text that is valid
+Gateways[0]: it is the zero value: parse a text that is valid
+Nameservers[0]: it is the zero value: parse a text that is valid
+Machines[0]: Addresses[0]: it is the zero value: parse a text that is valid`, func(args *components.TalosClusterArgs) {
+			args.PodSubnets, args.ServiceSubnets = make([]netip.Prefix, 1), make([]netip.Prefix, 1)
+			args.Network.Subnets = append(slices.Clone(args.Network.Subnets), netip.Prefix{})
+			args.Network.Gateways, args.Network.Nameservers = make([]netip.Addr, 1), make([]netip.Addr, 1)
+			args.Machines[0].Addresses = make([]netip.Prefix, 1)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			err := refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+				template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+				if err != nil {
+					return err
+				}
+				args := clusterFixture("k3s-dev", machineFixture("control-1", components.RoleControlPlane, 11))
+				args.Templates = []*components.TalosTemplate{template}
+				test.change(args)
+				_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+				return err
+			})
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, `talos cluster "k3s-dev": `+test.want)
+		})
+	}
 }
 
 // discard makes a program of a constructor.

@@ -100,19 +100,34 @@ func (args *TrueNASStorageArgs) validate() error {
 	if args == nil {
 		return errors.New("args: give TrueNASStorageArgs")
 	}
-	return errors.Join(
+	problems := []error{
 		require(args.Owner != "", "Owner", "name the stack and the cluster"),
 		require(len(args.Datasets) > 0, "Datasets", "give at least one"),
 		require(args.ISCSI == nil || len(args.ISCSI.Listen) > 0, "ISCSI.Listen", "give at least one address"),
-	)
+	}
+	seen := map[string]int{}
+	for i, dataset := range args.Datasets {
+		name := datasetName(dataset.Name)
+		if before, twice := seen[name]; twice {
+			problems = append(problems, require(false, fmt.Sprintf("Datasets[%d].Name", i), fmt.Sprintf("%q cannot be told from %q, that of Datasets[%d] (both are %s in the state): choose another", dataset.Name, args.Datasets[before].Name, before, name)))
+			continue
+		}
+		seen[name] = i
+	}
+	return errors.Join(problems...)
+}
+
+// datasetName returns the end of a dataset's logical name: its name below the pool.
+func datasetName(name string) string {
+	_, below, _ := strings.Cut(name, "/")
+	return strings.ReplaceAll(below, "/", "-")
 }
 
 // addDatasets creates the datasets one after the other if one holds the next, else side by side.
 func (s *TrueNASStorage) addDatasets(ctx *pulumi.Context, name string, args *TrueNASStorageArgs) error {
 	for _, each := range args.Datasets {
 		each.Owner, each.Keep = args.Owner, args.Keep
-		_, below, _ := strings.Cut(each.Name, "/")
-		dataset, err := NewTrueNASDataset(ctx, name+"-"+strings.ReplaceAll(below, "/", "-"), &each, pulumi.Parent(s), s.after(each.Name))
+		dataset, err := NewTrueNASDataset(ctx, name+"-"+datasetName(each.Name), &each, pulumi.Parent(s), s.after(each.Name))
 		if err != nil {
 			return err
 		}

@@ -167,6 +167,9 @@ ISCSI.Listen: give at least one address`)
 ShareType: give GENERIC, NFS or MULTIPROTOCOL
 QuotaGiB: give 1 or more, or 0 for none
 NFS.Networks: give at least one`)
+	require.EqualError(t, refused(&components.TrueNASStorageArgs{Owner: "a/b", Datasets: []components.TrueNASDatasetArgs{{Name: "tank/k8s/media"}, {Name: "tank/k8s-media"}, {Name: "ssd/k8s/media"}}}),
+		`truenas storage "k3s-dev-storage": Datasets[1].Name: "tank/k8s-media" cannot be told from "tank/k8s/media", that of Datasets[0] (both are k8s-media in the state): choose another
+Datasets[2].Name: "ssd/k8s/media" cannot be told from "tank/k8s/media", that of Datasets[0] (both are k8s-media in the state): choose another`)
 	err := refusal(t, func(ctx *pulumi.Context, _ pulumi.ResourceOption) error {
 		_, err := components.NewTrueNASProvider(ctx, "truenas", components.TrueNASAPI{Fingerprint: "00", CA: "x"})
 		return err

@@ -23,22 +23,35 @@ func (c *checker) storage() {
 	c.storageEndpoint(*storage, at)
 	c.zfsName(storage.Pool, at.Key("pool"), false)
 	c.account(storage.Username, at.Key("username"))
-	seen := map[string]int{}
 	for i, dataset := range storage.Datasets {
 		path := at.Key("datasets").Index(i)
 		c.zfsName(dataset.Name, path.Key("name"), true)
-		if before, twice := seen[dataset.Name]; twice && dataset.Name != "" {
-			c.cluster(path.Key("name"), fault{
-				What: "is there twice", Rule: "datasets[" + strconv.Itoa(before) + "] has the same", Got: dataset.Name, Do: "choose another name, or remove one of them",
-			})
-		}
-		seen[dataset.Name] = i
+		c.datasetName(storage.Datasets[:i], dataset.Name, path.Key("name"))
 		c.datasetOrder(*storage, i, path)
 		c.datasetQuotas(dataset, path)
 		c.share(dataset, path)
 	}
 	c.iscsi(storage.ISCSI, at.Key("iscsi"))
 }
+
+// datasetName refuses a name that a dataset before has, or whose resource in the state has the same name: two of them cannot be told apart.
+func (c *checker) datasetName(before []StorageDataset, name string, at *strictyaml.Path) {
+	for i, other := range before {
+		holder := "datasets[" + strconv.Itoa(i) + "]"
+		switch {
+		case name == "":
+		case other.Name == name:
+			c.cluster(at, fault{What: "is there twice", Rule: holder + " has the same", Got: name, Do: "choose another name, or remove one of them"})
+			return
+		case nameInState(other.Name) == nameInState(name):
+			c.cluster(at, fault{What: "cannot be told from " + other.Name + ", the name of " + holder, Rule: "both are " + nameInState(name) + " in the state", Got: name, Do: "choose another name"})
+			return
+		}
+	}
+}
+
+// nameInState returns how a dataset is called in the state (components/truenas_storage.go).
+func nameInState(dataset string) string { return strings.ReplaceAll(dataset, "/", "-") }
 
 func (c *checker) storageEndpoint(storage Storage, at *strictyaml.Path) {
 	location, err := url.Parse(storage.Endpoint)
