@@ -47,19 +47,46 @@ func (c *canary) pauseOf(node rolling.Node) time.Duration {
 	return c.pause
 }
 
+// canaryMoment is how long a wait for the canary takes that is not worth a message.
+const canaryMoment = time.Second
+
 // await returns when the canary runs what it shall run, and has stood for the pause if it was upgraded in this run. The wait is in
-// the hooks and not in the graph: a canary that is a worker is created after the control planes, but upgraded before them.
-func (c *canary) await(ctx context.Context, node rolling.Node) error {
+// the hooks and not in the graph: a canary that is a worker is created after the control planes, but upgraded before them. It has no
+// limit of its own: the upgrade of the canary has some.
+func (c *canary) await(ctx context.Context, node rolling.Node, tell func(what string)) error {
 	if c.name == "" || c.is(node.Name) {
 		return nil
 	}
+	began, ended := time.Now(), make(chan error, 1)
+	go func() { ended <- c.ended(ctx) }() // an output that is awaited does not notice the end of its context
+	moment := time.NewTimer(canaryMoment)
+	defer moment.Stop()
+	for {
+		select {
+		case <-moment.C:
+			tell(fmt.Sprintf("waits for the canary %s, which is upgraded before all others (since %s)", c.name, began.Format(time.TimeOnly)))
+		case <-ctx.Done():
+			return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
+		case err := <-ended:
+			switch {
+			case ctx.Err() != nil: // it may have failed for that
+				return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
+			case err != nil:
+				return fmt.Errorf("%s is untouched, because %s, which is upgraded before all others, was not upgraded: mend that node, then run up again", node.Name, c.name)
+			default:
+				return nil
+			}
+		}
+	}
+}
+
+// ended waits for the end of the canary's update. The error is its failure, or the end of ctx.
+func (c *canary) ended(ctx context.Context) error {
 	select {
 	case <-c.known:
 	case <-ctx.Done():
-		return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
+		return ctx.Err()
 	}
-	if _, err := internals.UnsafeAwaitOutput(ctx, c.member.URN()); err != nil {
-		return fmt.Errorf("%s is untouched, because %s, which is upgraded before all others, was not upgraded: mend that node, then run up again", node.Name, c.name)
-	}
-	return nil
+	_, err := internals.UnsafeAwaitOutput(ctx, c.member.URN())
+	return err
 }

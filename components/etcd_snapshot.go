@@ -19,12 +19,14 @@ type SnapshotKeeper func(ctx context.Context, taken EtcdSnapshot) (kept string, 
 type etcdSnapshot struct {
 	keep SnapshotKeeper
 
-	mu    sync.Mutex
-	taken bool
+	mu     sync.Mutex
+	taken  bool
+	waited bool // whether it was waited for an etcd, and none came
 }
 
 // before takes the snapshot unless it was taken, or etcd runs on no node. A control plane is not changed without it: what goes wrong
-// then would have no way back. It waits for machines that boot.
+// then would have no way back. It waits for machines that boot. Where there is no etcd, the next change looks again, since an etcd may
+// have come meanwhile, and does not wait once more.
 func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster nodeops.Health, wait nodeops.SnapshotWait) error {
 	if s.keep == nil || !node.ControlPlane {
 		return nil
@@ -34,9 +36,16 @@ func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster no
 	if s.taken {
 		return nil
 	}
+	if s.waited {
+		wait.Starts = 0
+	}
 	snapshot, err := cluster.AwaitEtcdSnapshot(ctx, wait)
+	if err == nil && snapshot == nil {
+		s.waited = true
+		return nil
+	}
 	kept := ""
-	if err == nil && snapshot != nil {
+	if err == nil {
 		kept, err = s.keep(ctx, *snapshot)
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/machineupdate"
@@ -193,7 +194,7 @@ func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) err
 	if err != nil || change.SwitchesOn || health.IsOff(ctx, change.Node) {
 		return err
 	}
-	return r.snapshot.before(ctx, change.Node, health, nodeops.SnapshotWait{Works: bootPatience})
+	return r.snapshot.before(ctx, change.Node, health, snapshotWait)
 }
 
 // isNote reports whether an update does not affect the node. Such an update needs no place in the lane, and is made even while
@@ -245,7 +246,7 @@ func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
 	}
 }
 
-// abandon closes the lane after a failed update. The engine also calls it after failed creations and deletions, which have no
+// abandon gives up a node whose update failed. The engine also calls it after failed creations and deletions, which have no
 // place in the lane; it ignores those.
 func (r *rollout) abandon(node rolling.Node) pulumi.ErrorHookFunction {
 	return func(args *pulumi.ErrorHookArgs) (again bool, err error) {
@@ -253,12 +254,33 @@ func (r *rollout) abandon(node rolling.Node) pulumi.ErrorHookFunction {
 			return false, nil
 		}
 		r.missedReboots.end(node)
-		lane, err := r.lane()
-		if err == nil {
-			lane.Abandon(node)
-		}
-		return false, err
+		return false, r.giveUp(node)
 	}
+}
+
+// giveUp closes the lane after the failed change of a node, and lets a node that still runs take pods again. A node that stays
+// cordoned is a warning: the error of a hook would take the place of the one that the change failed with (pulumi pkg/v3 v3.254.0,
+// resource/deploy/retries.go).
+func (r *rollout) giveUp(node rolling.Node) error {
+	lane, err := r.lane()
+	if err != nil {
+		return err
+	}
+	health, err := r.health()
+	if err != nil {
+		return err
+	}
+	stays := lane.Fail(r.ctx.Context(), node, func(ctx context.Context) error {
+		seen, err := nodeops.LookAt(ctx, health.Talosconfig, node.Address.String())
+		if err == nil && seen.Stage != runtime.MachineStageRunning {
+			err = fmt.Errorf("it is in stage %s", seen.Stage)
+		}
+		return err
+	})
+	if stays != nil {
+		return r.ctx.Log.Warn(stays.Error(), nil)
+	}
+	return nil
 }
 
 func (m Machine) rollingNode() rolling.Node {

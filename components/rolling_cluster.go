@@ -24,8 +24,8 @@ func (r *rollout) kubernetesHooks(name string) (pulumi.ResourceOption, error) {
 	return pulumi.ResourceHooks(&pulumi.ResourceHookBinding{BeforeUpdate: []*pulumi.ResourceHook{upgrade}}), nil
 }
 
-// bootPatience is how long a change waits for etcd, whose machines may just have been switched on.
-const bootPatience = 5 * time.Minute
+// snapshotWait is how long a change waits for etcd, whose machines may just have been switched on.
+var snapshotWait = nodeops.SnapshotWait{Works: 5 * time.Minute, Starts: time.Minute}
 
 // kubernetesHook upgrades the cluster while no node is being changed: another version changes all control planes. An error leaves the
 // former version in the state, so the next run goes on.
@@ -52,7 +52,7 @@ func (r *rollout) upgradeCluster(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health, nodeops.SnapshotWait{Works: bootPatience, Starts: time.Minute}); err != nil {
+	if err := r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health, snapshotWait); err != nil {
 		return err
 	}
 	return r.upgradeKubernetes(ctx, kubernetesUpgrade(to, health))

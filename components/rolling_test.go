@@ -1,6 +1,7 @@
 package components_test
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net"
@@ -25,6 +26,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
@@ -54,6 +56,12 @@ type hookEngine struct {
 	bound map[string]*pulumirpc.RegisterResourceRequest_ResourceHooksBinding // by the resource's name
 
 	onDryRun map[string]bool // the hooks that a preview calls, too
+
+	administrator string // the talosconfig of the cluster; empty for that of a cluster that does not exist
+	stays         bool   // whether the program runs until the test ends, as in an update: only then its messages arrive
+	reported      []string
+
+	holds func(resource string) // returns when a resource may be registered; nil for at once
 }
 
 func (e *hookEngine) SupportsFeature(context.Context, *pulumirpc.SupportsFeatureRequest) (*pulumirpc.SupportsFeatureResponse, error) {
@@ -61,6 +69,9 @@ func (e *hookEngine) SupportsFeature(context.Context, *pulumirpc.SupportsFeature
 }
 
 func (e *hookEngine) RegisterResource(_ context.Context, in *pulumirpc.RegisterResourceRequest) (*pulumirpc.RegisterResourceResponse, error) {
+	if e.holds != nil {
+		e.holds(in.GetName())
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if in.GetHooks() != nil {
@@ -81,7 +92,7 @@ func (e *hookEngine) Invoke(context.Context, *pulumirpc.ResourceInvokeRequest) (
 	if err != nil {
 		return nil, err
 	}
-	answer, err := structpb.NewStruct(map[string]any{"machineConfiguration": "machine configuration", "talosConfig": text})
+	answer, err := structpb.NewStruct(map[string]any{"machineConfiguration": "machine configuration", "talosConfig": cmp.Or(e.administrator, text)})
 	return &pulumirpc.InvokeResponse{Return: answer}, err
 }
 
@@ -118,16 +129,29 @@ func (e *hookEngine) GetRootResource(context.Context, *pulumirpc.GetRootResource
 	return &pulumirpc.GetRootResourceResponse{Urn: e.root}, nil
 }
 
-func (e *hookEngine) Log(context.Context, *pulumirpc.LogRequest) (*emptypb.Empty, error) {
+func (e *hookEngine) Log(_ context.Context, in *pulumirpc.LogRequest) (*emptypb.Empty, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reported = append(e.reported, in.GetMessage())
 	return &emptypb.Empty{}, nil
 }
 
+// said returns the messages of the program so far.
+func (e *hookEngine) said() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.reported)
+}
+
 // runHooked runs a program against an engine that takes hooks.
-func runHooked(t *testing.T, p program) *hookEngine {
+func runHooked(t *testing.T, p program, changes ...func(*hookEngine)) *hookEngine {
 	t.Helper()
 	e := &hookEngine{
 		hooks: map[string]*pulumirpc.Callback{}, bound: map[string]*pulumirpc.RegisterResourceRequest_ResourceHooksBinding{},
 		onDryRun: map[string]bool{},
+	}
+	for _, change := range changes {
+		change(e)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -140,17 +164,33 @@ func runHooked(t *testing.T, p program) *hookEngine {
 		server.Stop()
 		require.NoError(t, <-served)
 	})
-	err = pulumi.RunErr(func(ctx *pulumi.Context) error {
-		providers, err := providers(ctx)
-		if err != nil {
-			return err
-		}
-		return p(ctx, providers)
-	}, func(info *pulumi.RunInfo) {
-		info.Project, info.Stack = "em-infra", "test"
-		info.MonitorAddr, info.EngineAddr = listener.Addr().String(), listener.Addr().String()
-	})
-	require.NoError(t, err)
+	registered, over, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- pulumi.RunErr(func(ctx *pulumi.Context) error {
+			providers, err := providers(ctx)
+			if err != nil {
+				return err
+			}
+			if err := p(ctx, providers); err != nil || !e.stays {
+				return err
+			}
+			close(registered)
+			<-over
+			return nil
+		}, func(info *pulumi.RunInfo) {
+			info.Project, info.Stack = "em-infra", "test"
+			info.MonitorAddr, info.EngineAddr = listener.Addr().String(), listener.Addr().String()
+		})
+	}()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-registered:
+		t.Cleanup(func() {
+			close(over)
+			require.NoError(t, <-ended)
+		})
+	}
 	return e
 }
 
@@ -167,6 +207,19 @@ func (e *hookEngine) call(t *testing.T, name string, request, response proto.Mes
 	answer, err := pulumirpc.NewCallbacksClient(connection).Invoke(t.Context(), &pulumirpc.CallbackInvokeRequest{Token: callback.GetToken(), Request: body})
 	require.NoError(t, err)
 	require.NoError(t, proto.Unmarshal(answer.GetResponse(), response))
+}
+
+// hooksOfTwo is the number of hooks of a cluster with one control plane and one worker.
+const hooksOfTwo = 17
+
+// awaitHooks waits for the hooks of such a cluster, whose program still runs.
+func (e *hookEngine) awaitHooks(t *testing.T) {
+	t.Helper()
+	polltest.Until(t, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return len(e.hooks) == hooksOfTwo
+	}, "not all hooks are there")
 }
 
 func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
@@ -208,7 +261,7 @@ func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
 		require.Equal(t, []string{node + "-abandon"}, bound.GetOnError())
 		require.Equal(t, []string{node + "-boots"}, bound.GetBeforeCreate(), "the lane is for updates: creation is parallel")
 	}
-	require.Len(t, e.hooks, 17)
+	require.Len(t, e.hooks, hooksOfTwo)
 }
 
 func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
@@ -221,7 +274,7 @@ func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
 		_, err := oneAndOne("office")(ctx, providers)
 		return err
 	})
-	require.Len(t, e.hooks, 34)
+	require.Len(t, e.hooks, 2*hooksOfTwo)
 }
 
 // nowhere returns a cluster of one control plane and one worker at addresses without a server.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
@@ -46,8 +45,8 @@ type upgrade struct {
 	inLane *atomic.Bool // whether it has a place in the lane
 }
 
-// upgradeHooks returns the hooks around each update of a node's membership. Only an update to a release that the node does not run
-// takes a place in the lane: renewed credentials, and a run after one that was killed, wait for nothing.
+// upgradeHooks returns the hooks around each update of a node's membership. Only an update of a node that runs another release than it
+// shall takes a place in the lane: renewed credentials, and a run after one that was killed, wait for nothing.
 func (r *rollout) upgradeHooks(name string, m Machine) (pulumi.ResourceOption, error) {
 	if r.ctx.RunningWithMocks() { // see hooks
 		return pulumi.Composite(), nil
@@ -74,8 +73,8 @@ func (r *rollout) upgradeHooks(name string, m Machine) (pulumi.ResourceOption, e
 
 // enter waits until the node has the image and may be upgraded, and drains it. An error leaves the node as it is.
 func (u upgrade) enter(args *pulumi.ResourceHookArgs) error {
-	image := upgradeImage(args.NewInputs)
-	if image == upgradeImage(args.OldInputs) {
+	image, former := upgradeImage(args.NewInputs), upgradeImage(args.OldInputs)
+	if image == "" && former == "" {
 		return nil
 	}
 	wanted, err := nodeops.ReleaseOf(image)
@@ -86,18 +85,23 @@ func (u upgrade) enter(args *pulumi.ResourceHookArgs) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := u.untilInterrupted()
-	defer cancel()
-	if u.runs(ctx, health, wanted) {
+	if !u.isNeeded(health, wanted, image != former) {
 		return nil
 	}
-	if err := u.canary.await(ctx, u.node); err != nil {
+	ctx, cancel := u.untilInterrupted()
+	defer cancel()
+	u.changing.Store(u.node.Name, args.URN)
+	if err := u.canary.await(ctx, u.node, func(what string) { u.reportNode(u.node, what) }); err != nil {
 		return err
 	}
-	u.changing.Store(u.node.Name, args.URN)
 	if needed, err := u.fetch(ctx, health, image); err != nil || !needed {
 		return err
 	}
+	return u.takePlace(ctx, health)
+}
+
+// takePlace waits until the node may be upgraded, and drains it.
+func (u upgrade) takePlace(ctx context.Context, health nodeops.Health) error {
 	lane, err := u.lane()
 	if err != nil {
 		return err
@@ -137,10 +141,15 @@ func (u upgrade) fetch(ctx context.Context, health nodeops.Health, image string)
 	}.Fetch(ctx)
 }
 
-// runs reports whether the node is known to run a release.
-func (u upgrade) runs(ctx context.Context, health nodeops.Health, wanted nodeops.Release) bool {
-	seen, err := nodeops.LookAt(ctx, health.Talosconfig, u.node.Address.String())
-	return err == nil && seen.Release == wanted
+// isNeeded reports whether the update upgrades the node. Its Command goes by what the node runs and not by the image before, which is
+// the same after a rollback, or an upgrade by hand. A silent node is upgraded if its image is new. The look does not end with an
+// interrupt: a node that was not looked at would be taken for a silent one.
+func (u upgrade) isNeeded(health nodeops.Health, wanted nodeops.Release, isNew bool) bool {
+	seen, silent := nodeops.LookAt(u.ctx.Context(), health.Talosconfig, u.node.Address.String())
+	if silent != nil {
+		return isNew
+	}
+	return seen.Release != wanted
 }
 
 // leave fails the run if the node does not work again after its upgrade, and uncordons it if it does. A node that a run which was
@@ -171,23 +180,10 @@ func (u upgrade) takeBack(ctx context.Context, lane *rolling.Lane) error {
 	return nil
 }
 
-// abandon closes the lane after a failed upgrade. A node that runs, untouched or rolled back, takes pods again.
+// abandon gives up a node whose upgrade failed.
 func (u upgrade) abandon(args *pulumi.ErrorHookArgs) (again bool, err error) {
 	if args.FailedOperation != "update" || !u.inLane.Swap(false) {
 		return false, nil
 	}
-	lane, err := u.lane()
-	if err != nil {
-		return false, err
-	}
-	defer lane.Abandon(u.node)
-	health, err := u.health()
-	if err != nil {
-		return false, err
-	}
-	seen, silent := nodeops.LookAt(u.ctx.Context(), health.Talosconfig, u.node.Address.String())
-	if silent != nil || seen.Stage != runtime.MachineStageRunning {
-		return false, nil
-	}
-	return false, lane.Decline(u.ctx.Context(), u.node)
+	return false, u.giveUp(u.node)
 }

@@ -2,6 +2,9 @@ package components_test
 
 import (
 	"context"
+	"regexp"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
@@ -57,6 +61,49 @@ func TestOthersWaitForTheCanary(t *testing.T) {
 		args.Runs = func(context.Context, int) (bool, error) { return false, nil }
 	}))
 	require.Empty(t, e.upgrade(t, "k3s-dev-control-1", "enter", image4, image11), "the canary's registration is over")
+}
+
+// TestAWaitForTheCanaryIsShown, and ends with it, or with an interrupt.
+func TestAWaitForTheCanaryIsShown(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		interrupts bool
+		want       string
+	}{
+		"until it is upgraded": {},
+		"until an interrupt":   {interrupts: true, want: onlyControlPlane + " is untouched: the run was interrupted: run up again to go on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			upgraded, interrupted := make(chan struct{}), make(chan struct{})
+			end := sync.OnceFunc(func() { close(upgraded) })
+			e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) {
+				args.Canary, args.Interrupted = onlyWorker, interrupted
+				args.Runs = func(context.Context, int) (bool, error) { return false, nil }
+			}), func(e *hookEngine) {
+				e.stays = true
+				e.holds = func(resource string) {
+					if resource == onlyWorker+"-membership" {
+						<-upgraded
+					}
+				}
+			})
+			t.Cleanup(end)
+			e.awaitHooks(t)
+			refusal := make(chan string, 1)
+			go func() { refusal <- e.upgrade(t, onlyControlPlane, "enter", image4, image11) }()
+			form := regexp.MustCompile(`^waits for the canary k3s-dev-worker-1, which is upgraded before all others \(since \d\d:\d\d:\d\d\)$`)
+			polltest.Until(t, func() bool { return slices.ContainsFunc(e.said(), form.MatchString) }, "the wait is not shown")
+			require.Empty(t, refusal, "it waits")
+			if test.interrupts {
+				close(interrupted)
+			} else {
+				end()
+			}
+			require.Equal(t, test.want, <-refusal)
+		})
+	}
 }
 
 // TestACanaryIsUpgradedBeforeItsControlPlanes: in the graph it waits for none of them.

@@ -2,6 +2,7 @@ package nodeops_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -19,6 +20,9 @@ type apiServer struct {
 	// allows returns the status of an eviction, by the pod's name and the number of attempts.
 	allows func(pod string, tries int) (code int)
 	tries  map[string]int
+	// fails returns the status of any other request, by its path and the number of attempts; zero for no answer. Default: nil, none fails.
+	fails func(path string, tries int) (code int)
+	asked map[string]int // by path
 }
 
 // node holds the fake's fields of a Node.
@@ -72,7 +76,7 @@ func newPod(name string, change ...func(*pod)) *pod {
 
 // client returns a client of the fake without a network.
 func (s *apiServer) client() *nodeops.Kubernetes {
-	s.tries = map[string]int{}
+	s.tries, s.asked = map[string]int{}, map[string]int{}
 	return nodeops.KubernetesOf(&http.Client{Transport: s})
 }
 
@@ -81,6 +85,17 @@ func (s *apiServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	recorder := httptest.NewRecorder()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fails != nil && r.Method != http.MethodPost {
+		s.asked[r.URL.Path]++
+		switch code := s.fails(r.URL.Path, s.asked[r.URL.Path]); code {
+		case http.StatusOK:
+		case 0:
+			return nil, errors.New("no answer")
+		default:
+			say(recorder, code, map[string]string{"message": "etcdserver: leader changed"})
+			return recorder.Result(), nil
+		}
+	}
 	s.answer(recorder, r)
 	return recorder.Result(), nil
 }

@@ -21,13 +21,16 @@ func (k *Kubernetes) cordon(ctx context.Context, name string, mark bool) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("its Node: %w", err)
 	}
 	change := object{"spec": object{"unschedulable": true}}
 	if mark {
 		change["metadata"] = object{"annotations": object{CordonAnnotation: "true"}}
 	}
-	return k.call(ctx, http.MethodPatch, "/api/v1/nodes/"+name, change, nil)
+	if err := k.call(ctx, http.MethodPatch, "/api/v1/nodes/"+name, change, nil); err != nil {
+		return fmt.Errorf("cordon: %w", err)
+	}
+	return nil
 }
 
 // Uncordon uncordons all Nodes that a run has cordoned, except for the given ones. It returns their names.

@@ -33,23 +33,28 @@ const drainInterval = time.Second
 // Drain cordons a node and evicts its pods, as far as PodDisruptionBudgets allow. Unlike `kubectl drain` it needs no
 // permission to lose emptyDir volumes. A node without a Node has no pods. The error states which pods remain and what to do.
 func (k *Kubernetes) Drain(ctx context.Context, d Drain) error {
-	if err := k.cordon(ctx, d.Node, d.Returns); err != nil {
-		return fmt.Errorf("cordon %s: %w: run up again", d.Node, err)
-	}
-	deadline := time.Now().Add(d.Timeout)
-	told := false
+	began, told, cordoned := time.Now(), false, false
 	var refused error
 	err := poll.Until(ctx, drainInterval, func(ctx context.Context) (bool, error) {
-		left, held, err := k.evict(ctx, d)
+		var left, held []podObject
+		var err error
+		if !cordoned {
+			err = k.cordon(ctx, d.Node, d.Returns)
+			cordoned = err == nil
+		}
+		if cordoned {
+			left, held, err = k.evict(ctx, d)
+		}
 		switch {
-		case err != nil:
+		case ctx.Err() != nil: // its cause is returned
+		case isFinal(err):
 			refused = fmt.Errorf("drain %s: %w: run up again", d.Node, err)
 			return true, nil
-		case len(left) == 0:
+		case err == nil && len(left) == 0:
 			d.Say("%s is drained", d.Node)
 			return true, nil
-		case !time.Now().Before(deadline):
-			refused = k.giveUp(ctx, d, left, held)
+		case time.Since(began) >= d.Timeout:
+			refused = k.giveUp(ctx, d, left, held, err)
 			return true, nil
 		case len(held) > 0 && !told:
 			told = true
@@ -64,12 +69,12 @@ func (k *Kubernetes) Drain(ctx context.Context, d Drain) error {
 }
 
 // evict requests the eviction of every pod that has to leave, once. It returns the pods that are still there, and those that
-// a PodDisruptionBudget holds back.
-func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject, err error) {
+// a PodDisruptionBudget holds back. The error is why there is no list, or why the last of other pods was not evicted.
+func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject, problem error) {
 	var list podList
 	query := url.Values{"fieldSelector": {"spec.nodeName=" + d.Node}}
 	if err := k.call(ctx, http.MethodGet, "/api/v1/pods?"+query.Encode(), nil, &list); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("list of its pods: %w", err)
 	}
 	for _, pod := range list.Items {
 		if !d.moves(pod) {
@@ -86,11 +91,19 @@ func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject
 		switch {
 		case isRefusal(err, http.StatusTooManyRequests):
 			held = append(held, pod)
+		case isFinal(err):
+			return left, held, fmt.Errorf("pod %s: %w", pod, err)
 		case err != nil && !isRefusal(err, http.StatusNotFound):
-			return nil, nil, err
+			problem = fmt.Errorf("pod %s: %w", pod, err)
 		}
 	}
-	return left, held, nil
+	return left, held, problem
+}
+
+// isFinal reports whether an API server would answer the same to the same request again. Any other error is passing, as while etcd
+// elects a leader.
+func isFinal(err error) bool {
+	return isRefusal(err, http.StatusUnauthorized) || isRefusal(err, http.StatusForbidden) || isRefusal(err, http.StatusUnprocessableEntity)
 }
 
 // mirrorAnnotation marks the mirror pod of a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey).
@@ -105,9 +118,13 @@ func (d Drain) moves(pod podObject) bool {
 	return !static && !ended && controller != "DaemonSet" && (controller != "" || !d.Returns)
 }
 
-// giveUp deletes the remaining pods if DeleteHeldBack is set. Otherwise it returns an error that lists them.
-func (k *Kubernetes) giveUp(ctx context.Context, d Drain, left, held []podObject) error {
-	if !d.DeleteHeldBack {
+// giveUp deletes the remaining pods if DeleteHeldBack is set. Otherwise, and where they are not known, it returns an error with what
+// has prevented the last attempt.
+func (k *Kubernetes) giveUp(ctx context.Context, d Drain, left, held []podObject, last error) error {
+	switch {
+	case last != nil && (len(left) == 0 || !d.DeleteHeldBack):
+		return fmt.Errorf("%s is not drained after %s, because the Kubernetes API fails (%w): mend that, then run up again", d.Node, d.Timeout, last)
+	case !d.DeleteHeldBack:
 		return &heldBackError{node: d.Node, after: d.Timeout, held: names(held), left: names(left)}
 	}
 	var problems []error

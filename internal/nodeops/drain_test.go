@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // log records the messages of a drain, one per line.
@@ -102,6 +103,75 @@ func TestHeldBackPodsAreDeletedOnRequest(t *testing.T) {
 		require.Empty(t, api.left())
 		require.Equal(t, "worker-1: PodDisruptionBudgets hold back shop/web-0, shop/web-1; waiting for up to 1m0s\n"+
 			"warning: worker-1 is not drained after 1m0s: deleted shop/web-0, shop/web-1\n", said.String())
+	})
+}
+
+// TestADrainOutlastsAnAPIServerThatFails for a moment, as while etcd elects a leader.
+func TestADrainOutlastsAnAPIServerThatFails(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		nodes     []int // the status of each request for the Node; of all later ones the last
+		lists     []int // of each list of pods
+		evictions []int
+		want      string
+		after     time.Duration
+		left      int
+	}{
+		"no answer":               {lists: []int{0, 0, http.StatusOK}, evictions: []int{http.StatusCreated}, after: 300 * time.Millisecond},
+		"an election":             {lists: []int{http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusOK}, evictions: []int{http.StatusServiceUnavailable, http.StatusCreated}, after: 400 * time.Millisecond},
+		"no list until the end":   {lists: []int{http.StatusInternalServerError}, want: "worker-1 is not drained after 1m0s, because the Kubernetes API fails (list of its pods: etcdserver: leader changed): mend that, then run up again", after: time.Minute, left: 2},
+		"no eviction in time":     {lists: []int{http.StatusOK}, evictions: []int{http.StatusInternalServerError}, want: "worker-1 is not drained after 1m0s, because the Kubernetes API fails (pod shop/web-0: Cannot evict pod as it would violate the pod's disruption budget.): mend that, then run up again", after: time.Minute, left: 1},
+		"no cordon":               {nodes: []int{http.StatusInternalServerError, http.StatusInternalServerError, http.StatusOK}, after: 300 * time.Millisecond},
+		"no cordon in time":       {nodes: []int{http.StatusInternalServerError}, want: "worker-1 is not drained after 1m0s, because the Kubernetes API fails (its Node: etcdserver: leader changed): mend that, then run up again", after: time.Minute, left: 2},
+		"no permission to cordon": {nodes: []int{http.StatusForbidden}, want: "drain worker-1: its Node: etcdserver: leader changed: run up again", left: 2},
+		"credentials":             {lists: []int{http.StatusUnauthorized}, want: "drain worker-1: list of its pods: etcdserver: leader changed: run up again", left: 2},
+		"permissions":             {lists: []int{http.StatusForbidden}, want: "drain worker-1: list of its pods: etcdserver: leader changed: run up again", left: 2},
+		"a request that is wrong": {lists: []int{http.StatusOK}, evictions: []int{http.StatusUnprocessableEntity}, want: "drain worker-1: pod shop/web-0: Cannot evict pod as it would violate the pod's disruption budget.: run up again", left: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				api := &apiServer{nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0"), newPod("web-1")}}
+				at := func(codes []int, tries, usual int) int {
+					if len(codes) == 0 {
+						return usual
+					}
+					return codes[min(tries, len(codes))-1]
+				}
+				api.fails = func(path string, tries int) int {
+					if strings.HasSuffix(path, "/pods") {
+						return at(test.lists, tries, http.StatusOK)
+					}
+					return at(test.nodes, tries, http.StatusOK)
+				}
+				api.allows = func(pod string, tries int) int {
+					if pod != "web-0" {
+						return http.StatusCreated
+					}
+					return at(test.evictions, tries, http.StatusCreated)
+				}
+				began := time.Now()
+				err := api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, Say: silent})
+				polltest.Lasted(t, test.after, began)
+				require.Len(t, api.left(), test.left)
+				if test.want == "" {
+					require.NoError(t, err)
+					return
+				}
+				require.EqualError(t, err, test.want)
+			})
+		})
+	}
+}
+
+// TestPodsThatAreNotEvictedAreDeletedOnRequest: an API server refuses to evict a pod with two PodDisruptionBudgets.
+func TestPodsThatAreNotEvictedAreDeletedOnRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &apiServer{nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0")}}
+		api.allows = func(string, int) int { return http.StatusInternalServerError }
+		require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, DeleteHeldBack: true, Say: silent}))
+		require.Empty(t, api.left())
 	})
 }
 

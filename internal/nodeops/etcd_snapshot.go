@@ -73,12 +73,13 @@ func (h Health) versionsOn(ctx context.Context, node rolling.Node) (talos, kuber
 type SnapshotWait struct {
 	// Works is for a member that gives a snapshot.
 	Works time.Duration
-	// Starts is for any etcd: until it starts, a control plane looks like one that waits for its bootstrap. Default: 0, one look.
+	// Starts is for any etcd: a control plane that is off or was reset may be about to come back with one. That of an only control plane
+	// which does not start in this time counts as none, since a change may be what it lacks. Default: 0, one look.
 	Starts time.Duration
 }
 
 // AwaitEtcdSnapshot is [Health.EtcdSnapshot] with a wait. A member counts when it sends the beginning of a snapshot. The error is what
-// prevented a snapshot last, or why ctx has ended.
+// prevented a snapshot last, or why ctx has ended, also in the wait for any etcd: nobody knows then that there is none.
 func (h Health) AwaitEtcdSnapshot(ctx context.Context, wait SnapshotWait) (snapshot *EtcdSnapshot, err error) {
 	limited, cancel := context.WithTimeout(ctx, wait.Works)
 	defer cancel()
@@ -91,12 +92,21 @@ func (h Health) AwaitEtcdSnapshot(ctx context.Context, wait SnapshotWait) (snaps
 			waits = true
 			h.say("waits for etcd (%v), %.0f min at most", err, wait.Works.Minutes())
 		}
+		if time.Since(began) >= wait.Starts && h.isOnlyOneThatStarts(err) {
+			err = nil
+		}
 		return err == nil && (snapshot != nil || time.Since(began) >= wait.Starts), nil
 	})
-	if err != nil && ctx.Err() != nil {
+	if ctx.Err() != nil && (err != nil || snapshot == nil) {
 		err = context.Cause(ctx)
 	}
 	return snapshot, err
+}
+
+// isOnlyOneThatStarts reports whether a snapshot is prevented by the etcd of the only control plane, which does not run yet.
+func (h Health) isOnlyOneThatStarts(err error) bool {
+	starts := new(startsError)
+	return errors.As(err, &starts) && len(h.controlPlanes(rolling.Node{})) == 1
 }
 
 // begins returns why a snapshot cannot be taken; nil as soon as it begins.

@@ -3,6 +3,7 @@ package nodeops_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -169,10 +170,16 @@ func TestAnEtcdThatHasNotStartedYetIsNotTakenForNone(t *testing.T) {
 		return err
 	})
 	const refusal = "k3s-dev-control-1: etcd has data, and does not run yet"
-	_, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
+	another := rolling.Change{Node: rolling.Node{Name: "k3s-dev-worker-1", Address: netip.MustParseAddr("127.0.0.1")}, Reboots: true}
+	_, err := m.health().Spare(t.Context(), another, nil)
 	require.EqualError(t, err, refusal)
 	_, err = m.health().EtcdSnapshot(t.Context())
 	require.EqualError(t, err, refusal)
+	_, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
+	require.NoError(t, err, "a change may be what its etcd lacks")
+	snapshot, err := m.health().AwaitEtcdSnapshot(t.Context(), nodeops.SnapshotWait{Works: time.Minute, Starts: time.Second})
+	require.NoError(t, err, "and there is nothing to take a snapshot of")
+	require.Nil(t, snapshot)
 
 	close(services.goOn)
 	m.eventually(func() error {

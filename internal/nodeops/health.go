@@ -12,6 +12,8 @@ import (
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -38,9 +40,9 @@ type Health struct {
 var _ rolling.Cluster = Health{}
 
 // Spare implements [rolling.Cluster]. The cluster can spare a node when all other etcd members are present, vote and have a
-// leader, the static pods of the other control planes run, and every other Node is Ready. If etcd runs on no node, there is
-// nothing to lose: the cluster was not bootstrapped yet, or is off as a whole. A change of a node that is off removes nothing
-// from the cluster, and a machine that has not become a node yet is not waited for.
+// leader, the static pods of the other control planes run, and every other Node is Ready. If etcd runs on no node and has data on
+// none that is on but the changed one, there is nothing to lose: the cluster was not bootstrapped yet, or is off as a whole. A change of a
+// node that is off removes nothing from the cluster, and a machine that has not become a node yet is not waited for.
 func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
 	off, err := h.isOff(ctx, change.Node)
 	if err != nil {
@@ -65,7 +67,10 @@ func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling
 	if err != nil && !off {
 		return rolling.Terms{}, err
 	}
-	former := h.bootThatEnds(ctx, change)
+	former, err := h.bootThatEnds(ctx, change, off)
+	if err != nil {
+		return rolling.Terms{}, fmt.Errorf("%s: whether its configuration reboots it is not known: %w", change.Node.Name, err)
+	}
 	return rolling.Terms{
 		Drain: (change.Reboots || former != "") && networked && !off && IsAlive(ctx, h.Talosconfig, change.Node.Address.String()),
 		Back:  h.back(change.Node, former, networked),
@@ -114,24 +119,28 @@ func (h Health) say(format string, args ...any) {
 
 // bootThatEnds returns the ID of the node's boot if the configuration to be applied makes it reboot, otherwise "". Talos
 // answers before it reboots, so a node that looks healthy afterwards may still have the reboot ahead. A reboot by Proxmox VE
-// has ended the boot when the update returns.
-func (h Health) bootThatEnds(ctx context.Context, change rolling.Change) string {
-	if len(change.Configuration) == 0 {
-		return ""
+// has ended the boot when the update returns. The error is a node that may reboot and does not say so: its pods would not be
+// moved. A node that refuses the configuration or our credentials, or waits for its first configuration, ends no boot, and the
+// change reports what is wrong.
+func (h Health) bootThatEnds(ctx context.Context, change rolling.Change, off bool) (boot string, err error) {
+	if len(change.Configuration) == 0 || off {
+		return "", nil
 	}
-	var boot string
-	err := h.ask(ctx, change.Node.Address.String(), func(ctx context.Context, api *client.Client) error {
+	err = h.ask(ctx, change.Node.Address.String(), func(ctx context.Context, api *client.Client) error {
 		reboots, err := rebootsFor(ctx, api, change.Configuration)
+		if status.Code(err) == codes.InvalidArgument {
+			return nil
+		}
 		if err != nil || !reboots {
 			return err
 		}
 		boot, err = BootID(ctx, api)
 		return err
 	})
-	if err != nil {
-		return "" // the change itself reports the same error
+	if errors.Is(err, ErrTalosconfig) || errors.Is(err, ErrForeign) || errors.Is(err, ErrUntimely) {
+		return "", nil
 	}
-	return boot
+	return boot, err
 }
 
 // works returns what a changed node still lacks: a new boot, Talos' own readiness, a voting etcd member, static pods that run

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strconv"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -17,14 +16,17 @@ import (
 )
 
 // etcdMembers returns the members of etcd from the first control plane that lists them. The changed node is asked last,
-// because it may be down. It returns none when etcd runs on no node. The error contains the control planes that are up and
-// return no list.
+// because it may be down; an etcd of its own that does not start is no reason against a change, which may be what it lacks. It returns none
+// when etcd runs on no node. The error contains the control planes that are up and return no list.
 func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machineapi.EtcdMember, error) {
 	var problems []error
 	for _, node := range h.controlPlanes(changed) {
 		members, err := h.membersListedBy(ctx, node)
 		if len(members) > 0 {
 			return members, nil
+		}
+		if starts := new(startsError); node.Name == changed.Name && errors.As(err, &starts) {
+			continue
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", node.Name, err))
@@ -34,15 +36,18 @@ func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machi
 }
 
 // membersListedBy returns neither members nor an error for a control plane that is off, in maintenance mode, or waits for the
-// bootstrap. It returns an error for one that runs but does not answer, or rejects the credentials, e.g. because they have
-// expired: its data may be at risk.
+// bootstrap. It returns an error for one that runs but does not answer, whose etcd is about to start with its data, or that rejects
+// the credentials, e.g. because they have expired: its data may be at risk.
 func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members []*machineapi.EtcdMember, err error) {
 	address := node.Address.String()
-	answers, runs := false, false
+	var (
+		answers, runs bool
+		starts        error
+	)
 	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
 		list, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
 		if err != nil {
-			answers, runs = etcdState(ctx, api)
+			answers, runs, starts = etcdState(ctx, api)
 			return err
 		}
 		for _, message := range list.GetMessages() {
@@ -55,6 +60,8 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 		return members, err
 	case runs:
 		return nil, fmt.Errorf("etcd does not list its members (%w)", err)
+	case starts != nil:
+		return nil, starts
 	case answers || isInMaintenance(ctx, address):
 		return nil, nil
 	case Listens(ctx, address):
@@ -104,13 +111,6 @@ func (h Health) controlPlanes(changed rolling.Node) []rolling.Node {
 		}
 	}
 	return append(first, last...)
-}
-
-// etcdState reports whether the node answers and whether its etcd runs. An etcd without a quorum runs; one that waits for its
-// bootstrap does not.
-func etcdState(ctx context.Context, api *client.Client) (answers, runs bool) {
-	services, err := api.ServiceInfo(ctx, "etcd")
-	return err == nil, slices.ContainsFunc(services, func(s client.ServiceInfo) bool { return s.Service.GetState() == "Running" })
 }
 
 // quorumWithout returns an error for each other etcd member that is unreachable, has no vote, or has no leader.

@@ -29,7 +29,7 @@ func NewLane(cluster Cluster, options Options) *Lane {
 }
 
 // Enter returns when the node may be changed: it is the first in the queue or is off, the cluster can spare it, and it is
-// drained if the change ends its boot. The caller must then call Leave, Decline or Abandon. The error states why the node is
+// drained if the change ends its boot. The caller must then call Leave, Decline, Fail or Abandon. The error states why the node is
 // untouched and what to do; none of them must be called then.
 func (l *Lane) Enter(ctx context.Context, change Change) error {
 	if change.Yields {

@@ -29,6 +29,20 @@ func (l *Lane) takeBackDrain(ctx context.Context, node Node) error {
 	return nil
 }
 
+// Fail closes the lane as Abandon does, and then uncordons the node if it was drained and still runs, untouched or with what it ran
+// before. Closed first, the lane admits none of those who wait. The error states that the node is still cordoned, and what to do.
+func (l *Lane) Fail(ctx context.Context, node Node, runs Condition) error {
+	drained := l.placeOf(node).terms.Drain
+	l.Abandon(node)
+	if !drained {
+		return nil
+	}
+	if err := runs(ctx); err != nil {
+		return fmt.Errorf("%s takes no new pods, because it was drained and does not run (%w): mend that node, then run up again, or run `kubectl uncordon %s` when it runs", node.Name, err, node.Name)
+	}
+	return l.takeBackDrain(ctx, node)
+}
+
 // TakeBack uncordons a node that was drained and changed by a run that was ended. The node has no place in the lane, and may just have
 // booted.
 func (l *Lane) TakeBack(ctx context.Context, node Node) error {

@@ -211,6 +211,53 @@ func TestAChangeThatFailsClosesTheLane(t *testing.T) {
 	})
 }
 
+// TestANodeWhoseChangeFailsTakesPodsAgain if it runs, and nobody enters before the lane is closed.
+func TestANodeWhoseChangeFailsTakesPodsAgain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reboots  bool
+		runs     error
+		cordoned error
+		want     string
+		log      []string
+	}{
+		"it runs":            {reboots: true, log: []string{"drain worker-1", "uncordon"}},
+		"it was not drained": {runs: errors.New("not asked")},
+		"it does not run": {
+			reboots: true, runs: errors.New("it is in stage rebooting"), log: []string{"drain worker-1"},
+			want: "worker-1 takes no new pods, because it was drained and does not run (it is in stage rebooting): mend that node, then run up again, or run `kubectl uncordon worker-1` when it runs",
+		},
+		"no API server": {
+			reboots: true, cordoned: errors.New("the API server does not answer"), log: []string{"drain worker-1", "uncordon"},
+			want: "worker-1 takes no new pods (the API server does not answer): run `kubectl uncordon worker-1`",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := &cluster{cordoned: test.cordoned}
+				lane := rolling.NewLane(c, rolling.Options{})
+				require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1"), Reboots: test.reboots}))
+				waiting := make(chan error, 1)
+				go func() { waiting <- lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2"), Reboots: true}) }()
+				synctest.Wait()
+				err := lane.Fail(t.Context(), worker("worker-1"), func(context.Context) error {
+					require.EqualError(t, <-waiting, "worker-2 is untouched, because worker-1 did not come back from its change: mend that node, then run up again")
+					waiting <- nil
+					return test.runs
+				})
+				if test.want == "" {
+					require.NoError(t, err)
+				} else {
+					require.EqualError(t, err, test.want)
+				}
+				<-waiting
+				require.Equal(t, test.log, c.log)
+			})
+		})
+	}
+}
+
 func TestAnInterruptEndsAllWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
