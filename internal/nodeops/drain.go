@@ -30,42 +30,77 @@ type Drain struct {
 // drainInterval is the time between two attempts to evict the remaining pods.
 const drainInterval = time.Second
 
+// APIPatience is how long the Kubernetes API may fail without a break: an election of etcd takes seconds, the start of an API server a minute.
+const APIPatience = 2 * time.Minute
+
 // Drain cordons a node and evicts its pods, as far as PodDisruptionBudgets allow. Unlike `kubectl drain` it needs no
 // permission to lose emptyDir volumes. A node without a Node has no pods. The error states which pods remain and what to do.
 func (k *Kubernetes) Drain(ctx context.Context, d Drain) error {
-	began, told, cordoned := time.Now(), false, false
+	e := eviction{Kubernetes: k, Drain: d, began: time.Now()}
 	var refused error
-	err := poll.Until(ctx, drainInterval, func(ctx context.Context) (bool, error) {
-		var left, held []podObject
-		var err error
-		if !cordoned {
-			err = k.cordon(ctx, d.Node, d.Returns)
-			cordoned = err == nil
-		}
-		if cordoned {
-			left, held, err = k.evict(ctx, d)
-		}
-		switch {
-		case ctx.Err() != nil: // its cause is returned
-		case isFinal(err):
-			refused = fmt.Errorf("drain %s: %w: run up again", d.Node, err)
-			return true, nil
-		case err == nil && len(left) == 0:
-			d.Say("%s is drained", d.Node)
-			return true, nil
-		case time.Since(began) >= d.Timeout:
-			refused = k.giveUp(ctx, d, left, held, err)
-			return true, nil
-		case len(held) > 0 && !told:
-			told = true
-			d.Say("%s: PodDisruptionBudgets hold back %s; waiting for up to %s", d.Node, strings.Join(first(names(held)), ", "), d.Timeout)
-		}
-		return false, nil
+	err := poll.Until(ctx, drainInterval, func(ctx context.Context) (ended bool, _ error) {
+		ended, refused = e.goOn(ctx)
+		return ended, nil
 	})
 	if err != nil {
 		return fmt.Errorf("drain %s: %w", d.Node, err)
 	}
 	return refused
+}
+
+// eviction is a drain in progress.
+type eviction struct {
+	*Kubernetes
+	Drain
+	began               time.Time
+	failing             time.Time // since when the API fails without a break; zero if it works
+	cordoned            bool
+	toldHeld, toldFails bool
+}
+
+// goOn does once what can be done, and reports whether the drain has ended, and how.
+func (e *eviction) goOn(ctx context.Context) (ended bool, err error) {
+	left, held, failed := e.try(ctx)
+	if failed == nil {
+		e.failing = time.Time{}
+	} else if e.failing.IsZero() {
+		e.failing = time.Now()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return false, nil // its cause is returned
+	case isFinal(failed):
+		return true, fmt.Errorf("drain %s: %w: run up again", e.Node, failed)
+	case failed == nil && len(left) == 0:
+		e.Say("%s is drained", e.Node)
+		return true, nil
+	case failed != nil && time.Since(e.failing) >= APIPatience && len(left) == 0:
+		return true, notDrained(e.Node, APIPatience, failed)
+	case time.Since(e.began) >= e.Timeout:
+		return true, e.giveUp(ctx, e.Drain, left, held, failed)
+	case failed != nil && !e.toldFails:
+		e.toldFails = true
+		e.Say("%s: the Kubernetes API fails (%v); waiting for up to %s", e.Node, failed, min(APIPatience, e.Timeout))
+	case len(held) > 0 && !e.toldHeld:
+		e.toldHeld = true
+		e.Say("%s: PodDisruptionBudgets hold back %s; waiting for up to %s", e.Node, strings.Join(first(names(held)), ", "), e.Timeout)
+	}
+	return false, nil
+}
+
+// try cordons the node, and requests the evictions.
+func (e *eviction) try(ctx context.Context) (left, held []podObject, err error) {
+	if !e.cordoned {
+		if err := e.cordon(ctx, e.Node, e.Returns); err != nil {
+			return nil, nil, err
+		}
+		e.cordoned = true
+	}
+	return e.evict(ctx, e.Drain)
+}
+
+func notDrained(node string, after time.Duration, why error) error {
+	return fmt.Errorf("%s is not drained after %s, because the Kubernetes API fails (%w): mend that, then run up again", node, after, why)
 }
 
 // evict requests the eviction of every pod that has to leave, once. It returns the pods that are still there, and those that
@@ -123,7 +158,7 @@ func (d Drain) moves(pod podObject) bool {
 func (k *Kubernetes) giveUp(ctx context.Context, d Drain, left, held []podObject, last error) error {
 	switch {
 	case last != nil && (len(left) == 0 || !d.DeleteHeldBack):
-		return fmt.Errorf("%s is not drained after %s, because the Kubernetes API fails (%w): mend that, then run up again", d.Node, d.Timeout, last)
+		return notDrained(d.Node, d.Timeout, last)
 	case !d.DeleteHeldBack:
 		return &heldBackError{node: d.Node, after: d.Timeout, held: names(held), left: names(left)}
 	}

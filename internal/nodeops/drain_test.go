@@ -164,6 +164,22 @@ func TestADrainOutlastsAnAPIServerThatFails(t *testing.T) {
 	}
 }
 
+// TestADrainWaitsForTheAPI for as long as the restart of an API server may take, and says so; held back pods have the time of the drain.
+func TestADrainWaitsForTheAPI(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &apiServer{nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0")}}
+		api.fails = func(string, int) int { return http.StatusServiceUnavailable }
+		var said []string
+		say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+		began := time.Now()
+		err := api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: 10 * time.Minute, Say: say})
+		polltest.Lasted(t, 2*time.Minute, began)
+		require.EqualError(t, err, "worker-1 is not drained after 2m0s, because the Kubernetes API fails (its Node: etcdserver: leader changed): mend that, then run up again")
+		require.Equal(t, []string{"worker-1: the Kubernetes API fails (its Node: etcdserver: leader changed); waiting for up to 2m0s"}, said)
+	})
+}
+
 // TestPodsThatAreNotEvictedAreDeletedOnRequest: an API server refuses to evict a pod with two PodDisruptionBudgets.
 func TestPodsThatAreNotEvictedAreDeletedOnRequest(t *testing.T) {
 	t.Parallel()

@@ -19,18 +19,23 @@ const markedCordon = `{"metadata":{"annotations":{"` + nodeops.CordonAnnotation 
 // user may put the node back into the inventory: by the mark the next run takes the cordon back. The drain leaves a Node as it is that is
 // cordoned, and is as patient with an API server that does not answer.
 func (n Node) cordon(ctx context.Context, controlPlanes []string) error {
-	limited, cancel := context.WithTimeout(ctx, n.DrainTimeout)
+	patience := min(n.DrainTimeout, nodeops.APIPatience)
+	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
+	told := false
 	_ = poll.Until(limited, interval, func(context.Context) (bool, error) { // what was wrong last is returned
-		last = n.cordonNow(ctx, controlPlanes)
+		if last = n.cordonNow(ctx, controlPlanes); last != nil && !told {
+			told = true
+			n.say("%s: the Kubernetes API fails (%v); waiting for up to %s", n.Name, last, patience)
+		}
 		return last == nil, nil
 	})
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("removing %s: %w", n.Name, context.Cause(ctx))
 	case last != nil:
-		return fmt.Errorf("%s is not cordoned after %s (%w): mend that, then run up again", n.Name, n.DrainTimeout, last)
+		return fmt.Errorf("%s is not cordoned after %s (%w): mend that, then run up again", n.Name, patience, last)
 	}
 	return nil
 }
