@@ -9,7 +9,6 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
-	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/machineupdate"
@@ -270,14 +269,7 @@ func (r *rollout) giveUp(node rolling.Node) error {
 	if err != nil {
 		return err
 	}
-	stays := lane.Fail(r.ctx.Context(), node, func(ctx context.Context) error {
-		seen, err := nodeops.LookAt(ctx, health.Talosconfig, node.Address.String())
-		if err == nil && seen.Stage != runtime.MachineStageRunning {
-			err = fmt.Errorf("it is in stage %s", seen.Stage)
-		}
-		return err
-	})
-	if stays != nil {
+	if stays := lane.Fail(r.ctx.Context(), node, health.Running(node)); stays != nil {
 		return r.ctx.Log.Warn(stays.Error(), nil)
 	}
 	return nil

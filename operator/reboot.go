@@ -98,8 +98,7 @@ func rebootOne(ctx context.Context, lane *rolling.Lane, health nodeops.Health, n
 	case errors.As(err, &untouched):
 		return errors.Join(err, lane.Decline(ctx, node))
 	case err != nil:
-		lane.Abandon(node)
-		return err
+		return errors.Join(err, lane.Fail(ctx, node, health.Running(node)))
 	default:
 		return lane.Leave(ctx, node)
 	}

@@ -65,8 +65,7 @@ func rollBack(ctx context.Context, lane *rolling.Lane, health nodeops.Health, no
 	case errors.As(err, &untouched):
 		return before, after, errors.Join(err, lane.Decline(ctx, node))
 	case err != nil:
-		lane.Abandon(node)
-		return before, after, err
+		return before, after, errors.Join(err, lane.Fail(ctx, node, health.Running(node)))
 	default:
 		return before, after, lane.Leave(ctx, node)
 	}

@@ -117,6 +117,17 @@ func (h Health) say(format string, args ...any) {
 	}
 }
 
+// Running returns the condition that Talos on the node has booted and runs.
+func (h Health) Running(node rolling.Node) rolling.Condition {
+	return func(ctx context.Context) error {
+		seen, err := LookAt(ctx, h.Talosconfig, node.Address.String())
+		if err == nil && seen.Stage != runtime.MachineStageRunning {
+			err = fmt.Errorf("it is in stage %s", seen.Stage)
+		}
+		return err
+	}
+}
+
 // bootThatEnds returns the ID of the node's boot if the configuration to be applied makes it reboot, otherwise "". Talos
 // answers before it reboots, so a node that looks healthy afterwards may still have the reboot ahead. A reboot by Proxmox VE
 // has ended the boot when the update returns. The error is a node that may reboot and does not say so: its pods would not be

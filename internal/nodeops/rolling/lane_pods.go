@@ -30,14 +30,17 @@ func (l *Lane) takeBackDrain(ctx context.Context, node Node) error {
 }
 
 // Fail closes the lane as Abandon does, and then uncordons the node if it was drained and still runs, untouched or with what it ran
-// before. Closed first, the lane admits none of those who wait. The error states that the node is still cordoned, and what to do.
+// before, even after an interrupt. Closed first, the lane admits none of those who wait. The error states that the node is still cordoned,
+// and what to do.
 func (l *Lane) Fail(ctx context.Context, node Node, runs Condition) error {
 	drained := l.placeOf(node).terms.Drain
 	l.Abandon(node)
 	if !drained {
 		return nil
 	}
-	if err := runs(ctx); err != nil {
+	seen, cancel := context.WithTimeout(context.WithoutCancel(ctx), uncordonTimeout)
+	defer cancel()
+	if err := runs(seen); err != nil {
 		return fmt.Errorf("%s takes no new pods, because it was drained and does not run (%w): mend that node, then run up again, or run `kubectl uncordon %s` when it runs", node.Name, err, node.Name)
 	}
 	return l.takeBackDrain(ctx, node)

@@ -241,7 +241,10 @@ func TestANodeWhoseChangeFailsTakesPodsAgain(t *testing.T) {
 				waiting := make(chan error, 1)
 				go func() { waiting <- lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2"), Reboots: true}) }()
 				synctest.Wait()
-				err := lane.Fail(t.Context(), worker("worker-1"), func(context.Context) error {
+				interrupted, interrupt := context.WithCancel(t.Context())
+				interrupt()
+				err := lane.Fail(interrupted, worker("worker-1"), func(ctx context.Context) error {
+					require.NoError(t, ctx.Err(), "it is looked at, and takes pods, after an interrupt, too")
 					require.EqualError(t, <-waiting, "worker-2 is untouched, because worker-1 did not come back from its change: mend that node, then run up again")
 					waiting <- nil
 					return test.runs
