@@ -90,6 +90,15 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, "\na task hangs\nType stop: ", out.String())
 }
 
+// TestAnInterruptKeepsWhatAPersonHasToDo, and nothing else of the error.
+func TestAnInterruptKeepsWhatAPersonHasToDo(t *testing.T) {
+	t.Parallel()
+	const sentence = "interrupted; the same command goes on from here"
+	require.Equal(t, sentence, interruptedText("worker-2 is untouched: context canceled: run `em-infra up` again"))
+	const cordoned = "worker-1 takes no new pods (no API server answers): run `kubectl uncordon worker-1`"
+	require.Equal(t, cordoned+"\n"+sentence, interruptedText("context canceled\n"+cordoned))
+}
+
 func TestAnAnswerIsInterrupted(t *testing.T) {
 	t.Parallel()
 	silent, writer := io.Pipe()

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -40,6 +42,14 @@ func run(ctx context.Context, s streams, args []string) int {
 	return exitCode(err)
 }
 
+// interruptedText returns what is said after an interrupt: of the error only what a person has to do, such as to uncordon a node.
+func interruptedText(text string) string {
+	kept := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return !slices.ContainsFunc(remedy.Commands(line), func(command string) bool { return strings.HasPrefix(command, "kubectl ") })
+	})
+	return strings.Join(append(kept, "interrupted; the same command goes on from here"), "\n")
+}
+
 // printError prints what of an error is not printed yet.
 func printError(ctx context.Context, s streams, executed *cobra.Command, err error) {
 	if failure := failureIn(err); failure != nil {
@@ -50,7 +60,7 @@ func printError(ctx context.Context, s streams, executed *cobra.Command, err err
 		return
 	}
 	if errors.Is(context.Cause(ctx), errInterrupted) {
-		text = "interrupted; the same command goes on from here"
+		text = interruptedText(text)
 	}
 	if reason, isRefusal := strings.CutPrefix(text, refusedPrefix); isRefusal {
 		text = terminal.Paint(s.err, terminal.Bad, refusedPrefix) + reason
