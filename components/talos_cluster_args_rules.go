@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
+	"github.com/em-infra/em-infra/internal/hostname"
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
@@ -40,19 +38,8 @@ func (args TalosClusterArgs) requireEndpoint() error {
 	}
 	port, err := strconv.ParseUint(location.Port(), 10, 16)
 	plain := url.URL{Scheme: "https", Host: net.JoinHostPort(location.Hostname(), location.Port())}
-	holds := err == nil && port > 0 && isHost(location.Hostname()) && location.String() == plain.String()
+	holds := err == nil && port > 0 && hostname.IsHost(location.Hostname()) && location.String() == plain.String()
 	return require(holds, "Endpoint", fmt.Sprintf("%q is not https://HOST:PORT: give one like https://192.168.20.10:6443", location.Redacted()))
-}
-
-// isHost reports whether the text is an IP address or a DNS name, as the inventory does. Four numbers with dots are not a DNS name.
-func isHost(text string) bool {
-	if address, err := netip.ParseAddr(text); err == nil {
-		return address.Zone() == ""
-	}
-	if text == "" || text[len(text)-1] >= '0' && text[len(text)-1] <= '9' {
-		return false
-	}
-	return len(validation.IsDNS1123Subdomain(text)) == 0
 }
 
 // requireKubernetesVersion: the version becomes part of a shell command, and of the names of images.

@@ -3,6 +3,7 @@ package inventory
 import (
 	"regexp"
 
+	"github.com/em-infra/em-infra/internal/hostname"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 	"github.com/em-infra/em-infra/internal/nvidia"
 )
@@ -121,7 +122,7 @@ func (c *checker) chart(chart Chart, addon *strictyaml.Path) {
 
 // truenas checks the values of the Secret.
 func (c *checker) truenas(truenas TrueNAS, at *strictyaml.Path) {
-	if truenas.Host != "" && !isHost(truenas.Host) {
+	if truenas.Host != "" && !hostname.IsHost(truenas.Host) {
 		c.cluster(at.Key("host"), fault{
 			What: "is neither a DNS name nor an IP address", Got: truenas.Host, Do: "write one like nas.example, without https://",
 		})

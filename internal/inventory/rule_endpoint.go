@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/siderolabs/talos/pkg/machinery/constants"
+
+	"github.com/em-infra/em-infra/internal/hostname"
 )
 
 // endpoint checks the address of the Kubernetes API: a free address of the nodes' network that the control planes share, or a
@@ -23,7 +25,7 @@ func (c *checker) endpoint() {
 			What: "has neither a vip nor a host", Rule: "exactly one of the two",
 			Do: "give a free address of network.cidr as vip, or a DNS name as host",
 		})
-	case endpoint.Host != "" && !isHost(endpoint.Host):
+	case endpoint.Host != "" && !hostname.IsHost(endpoint.Host):
 		c.cluster(at.Key("host"), fault{
 			What: "is neither a DNS name nor an IP address", Got: endpoint.Host,
 			Do: "write one like api.k3s-dev.example",

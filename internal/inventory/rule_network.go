@@ -5,8 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
+	"github.com/em-infra/em-infra/internal/hostname"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 	"github.com/em-infra/em-infra/internal/pve/limits"
@@ -153,7 +152,7 @@ func (c *checker) timeServers() {
 		switch {
 		case server == "":
 			continue
-		case !isHost(server):
+		case !hostname.IsHost(server):
 			c.cluster(at.Index(i), fault{
 				What: "is neither a DNS name nor an IP address", Got: server,
 				Do: "write one like time.cloudflare.com",
@@ -163,15 +162,4 @@ func (c *checker) timeServers() {
 		}
 		seen[server] = true
 	}
-}
-
-// isHost reports whether the text is an IP address or a DNS name. Four numbers with dots are not a DNS name.
-func isHost(text string) bool {
-	if _, err := netip.ParseAddr(text); err == nil {
-		return true
-	}
-	if last := text[len(text)-1]; last >= '0' && last <= '9' {
-		return false
-	}
-	return len(validation.IsDNS1123Subdomain(text)) == 0
 }

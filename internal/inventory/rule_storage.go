@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/hostname"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
@@ -66,7 +67,7 @@ func (c *checker) storageEndpoint(storage Storage, at *strictyaml.Path) {
 		c.cluster(endpoint, fault{What: "is not encrypted", Rule: "TrueNAS revokes an API key that it receives in clear", Got: storage.Endpoint, Do: "write https://" + location.Host})
 	case location.Scheme != "https":
 		c.cluster(endpoint, fault{What: "is not a URL of a kind that can be used here", Rule: "https", Got: storage.Endpoint, Do: "write https://" + location.Host})
-	case !isHost(location.Hostname()):
+	case !hostname.IsHost(location.Hostname()):
 		c.cluster(endpoint, fault{What: "is neither a DNS name nor an IP address", Got: location.Hostname(), Do: "write one like https://nas.example"})
 	case strings.Trim(location.Path, "/") != "" || location.RawQuery != "" || location.Fragment != "":
 		c.cluster(endpoint, fault{What: "has a path", Rule: "the API is always at /api/current", Got: storage.Endpoint, Do: "write https://" + location.Host})

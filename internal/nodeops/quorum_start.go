@@ -42,7 +42,7 @@ func (e *startsError) Error() string { return e.reason }
 
 // etcdStarts returns why an etcd that does not run yet may have members; nil for one that has never had any.
 func etcdStarts(ctx context.Context, api *client.Client) error {
-	has, err := hasEtcdData(ctx, api)
+	has, err := HasEtcdData(ctx, api)
 	switch {
 	case err != nil:
 		return &startsError{fmt.Sprintf("etcd does not run yet, and whether it has data is not known (%s)", answerOf(err))}
@@ -53,10 +53,10 @@ func etcdStarts(ctx context.Context, api *client.Client) error {
 	}
 }
 
-// hasEtcdData reports whether the data directory of etcd has anything in it. Talos tells by the same look whether etcd was
-// bootstrapped (talos v1.12.4, services/etcd.go, argsForControlPlane). The directory is missing until EPHEMERAL is mounted, which is
+// HasEtcdData reports whether the data directory of etcd has anything in it. Talos tells by the same look whether etcd was
+// bootstrapped, and refuses a bootstrap (talos v1.12.4, services/etcd.go, argsForControlPlane; v1alpha1_server.go, Bootstrap). The directory is missing until EPHEMERAL is mounted, which is
 // an error.
-func hasEtcdData(ctx context.Context, api *client.Client) (has bool, err error) {
+func HasEtcdData(ctx context.Context, api *client.Client) (has bool, err error) {
 	stream, err := api.LS(ctx, &machineapi.ListRequest{Root: constants.EtcdDataPath})
 	if err != nil {
 		return false, err

@@ -2,12 +2,8 @@ package etcdrestore
 
 import (
 	"context"
-	"errors"
-	"io"
 
-	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -52,7 +48,7 @@ func lookAt(ctx context.Context, talosconfig []byte, node rolling.Node) ControlP
 		if boot, err = nodeops.BootID(ctx, api); err != nil {
 			return err
 		}
-		has, err = hasData(ctx, api)
+		has, err = nodeops.HasEtcdData(ctx, api)
 		return err
 	})
 	switch {
@@ -64,27 +60,5 @@ func lookAt(ctx context.Context, talosconfig []byte, node rolling.Node) ControlP
 		return ControlPlane{Node: node, Data: Unconfigured}
 	default:
 		return ControlPlane{Node: node, Problem: err}
-	}
-}
-
-// hasData reports whether the data directory of etcd has anything in it. Talos itself refuses a bootstrap by the same look (talos
-// v1.12.4, v1alpha1_server.go, Bootstrap). The directory is missing until EPHEMERAL is mounted, which is an error.
-func hasData(ctx context.Context, api *client.Client) (bool, error) {
-	stream, err := api.LS(ctx, &machineapi.ListRequest{Root: constants.EtcdDataPath})
-	if err != nil {
-		return false, err
-	}
-	has := false
-	for {
-		entry, err := stream.Recv()
-		switch {
-		case errors.Is(err, io.EOF):
-			return has, nil
-		case err != nil:
-			return false, err
-		case entry.GetError() != "":
-			return false, errors.New(entry.GetError())
-		}
-		has = has || entry.GetRelativeName() != "."
 	}
 }
