@@ -79,7 +79,7 @@ type SnapshotWait struct {
 }
 
 // AwaitEtcdSnapshot is [Health.EtcdSnapshot] with a wait. A member counts when it sends the beginning of a snapshot. The error is what
-// prevented a snapshot last, or why ctx has ended, also in the wait for any etcd: nobody knows then that there is none.
+// prevented a snapshot last, or why ctx has ended, also in the wait for any etcd: it is not known then that there is none.
 func (h Health) AwaitEtcdSnapshot(ctx context.Context, wait SnapshotWait) (snapshot *EtcdSnapshot, err error) {
 	limited, cancel := context.WithTimeout(ctx, wait.Works)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 // markedCordon is the patch that cordons a Node as a run does.
 const markedCordon = `{"metadata":{"annotations":{"` + nodeops.CordonAnnotation + `":"true"}},"spec":{"unschedulable":true}}`
 
-// cordon cordons the Node with em-infra's mark, unless somebody has cordoned it before. After a removal that failed or was killed, the
+// cordon cordons the Node with em-infra's mark, unless it was cordoned by hand before. After a removal that failed or was killed, the
 // user may put the node back into the inventory: by the mark the next run takes the cordon back. The drain leaves a Node as it is that is
 // cordoned, and is as patient with an API server that does not answer.
 func (n Node) cordon(ctx context.Context, controlPlanes []string) error {

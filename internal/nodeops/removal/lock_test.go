@@ -40,7 +40,7 @@ func (l *leases) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.Result(), nil
 }
 
-// A Lease that is lost reads like a run that somebody has ended, if one does not look.
+// A Lease that is lost ends the work with an error like that of an interrupt.
 func TestHowWorkEndsWithTheLease(t *testing.T) {
 	t.Parallel()
 	until := func(ctx context.Context) error {

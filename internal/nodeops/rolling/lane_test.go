@@ -211,7 +211,7 @@ func TestAChangeThatFailsClosesTheLane(t *testing.T) {
 	})
 }
 
-// TestANodeWhoseChangeFailsTakesPodsAgain if it runs, and nobody enters before the lane is closed.
+// TestANodeWhoseChangeFailsTakesPodsAgain if it runs, and no other node enters before the lane is closed.
 func TestANodeWhoseChangeFailsTakesPodsAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

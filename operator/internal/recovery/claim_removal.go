@@ -46,7 +46,7 @@ func (p Place) mark(ctx context.Context, mark string) error {
 		if unread != nil && !errors.Is(unread, object.ErrNotFound) {
 			return unread
 		}
-		_ = json.Unmarshal(held, &other) // that of an earlier release names nobody
+		_ = json.Unmarshal(held, &other) // that of an earlier release has no owner
 		return err
 	})
 	switch {

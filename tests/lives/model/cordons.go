@@ -3,7 +3,7 @@ package model
 import "maps"
 
 // Cordons are the Nodes that a person has cordoned, by name. They stay so as long as the Node exists: a machine that is replaced gets a new
-// Node, and one that is made anew because somebody had deleted it finds the old one.
+// Node, and one that is made anew because it was deleted by hand finds the old one.
 type Cordons map[string]Cordon
 
 // Cordon is what is known about the cordon of a Node.

@@ -49,7 +49,7 @@ func TestACordonGoesWithItsNode(t *testing.T) {
 	}
 }
 
-// TestACordonComesBackWithEtcd: a snapshot from before somebody uncordoned a Node, or replaced its machine.
+// TestACordonComesBackWithEtcd: a snapshot from before a Node was uncordoned, or its machine replaced.
 func TestACordonComesBackWithEtcd(t *testing.T) {
 	t.Parallel()
 	snapshot := model.Cordons{"worker-1": {Disk: "first"}}
