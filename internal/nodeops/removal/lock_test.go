@@ -40,7 +40,7 @@ func (l *leases) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.Result(), nil
 }
 
-// A Lease that is lost ends the work with an error like that of an interrupt.
+// TestHowWorkEndsWithTheLease: one that is lost ends the work with an error that says nothing of it.
 func TestHowWorkEndsWithTheLease(t *testing.T) {
 	t.Parallel()
 	until := func(ctx context.Context) error {
