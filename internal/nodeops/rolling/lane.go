@@ -148,11 +148,10 @@ func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err
 	if l.unwell {
 		patience = 0
 	}
-	busy := l.others(change.Node)
 	l.mu.Unlock()
 
 	last := l.await(ctx, wait{change.Node, "the cluster cannot do without it now:", patience}, func(ctx context.Context) (err error) {
-		terms, err = l.cluster.Spare(ctx, change, busy)
+		terms, err = l.cluster.Spare(ctx, change, l.visitors(change.Node)) // others may have entered meanwhile
 		return err
 	})
 	switch {

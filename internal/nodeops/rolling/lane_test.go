@@ -211,6 +211,21 @@ func TestAChangeThatFailsClosesTheLane(t *testing.T) {
 	})
 }
 
+// TestANodeThatWaitsKnowsWhoEntersMeanwhile: one that reboots is not Ready, which is no reason to refuse the one that waits.
+func TestANodeThatWaitsKnowsWhoEntersMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{unwell: errors.New("worker-3 is not Ready"), until: time.Now().Add(time.Minute), exempt: "worker-2"}
+		lane := rolling.NewLane(c, rolling.Options{MaxUnavailable: 2, Patience: 5 * time.Minute})
+		waits := make(chan error, 1)
+		go func() { waits <- lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1")}) }()
+		synctest.Wait()
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}))
+		require.NoError(t, <-waits)
+		require.Equal(t, [][]string{{"worker-1"}, {"worker-2"}}, c.busy)
+	})
+}
+
 // TestANodeWhoseChangeFailsTakesPodsAgain if it runs, and no other node enters before the lane is closed.
 func TestANodeWhoseChangeFailsTakesPodsAgain(t *testing.T) {
 	t.Parallel()
