@@ -45,9 +45,15 @@ func run(ctx context.Context, s streams, args []string) int {
 // interruptedText returns what is said after an interrupt: of the error only what a person has to do, such as to uncordon a node.
 func interruptedText(text string) string {
 	kept := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
-		return !slices.ContainsFunc(remedy.Commands(line), func(command string) bool { return strings.HasPrefix(command, "kubectl ") })
+		return !slices.ContainsFunc(remedy.Commands(line), func(command string) bool { return program(command) == "kubectl" })
 	})
 	return strings.Join(append(kept, "interrupted; the same command goes on from here"), "\n")
+}
+
+// program returns the first word of a command.
+func program(command string) string {
+	name, _, _ := strings.Cut(command, " ")
+	return name
 }
 
 // printError prints what of an error is not printed yet.
