@@ -147,7 +147,7 @@ func (s *session) uncordon(ctx context.Context, talosconfig string) error {
 		return fmt.Errorf("whether nodes are still cordoned is not known (%w): run up again", err)
 	}
 	defer api.Close()
-	names, err := api.Uncordon(ctx)
+	names, err := api.UncordonAll(ctx)
 	for _, name := range names {
 		s.recovered(name + " takes pods again: a run that was interrupted had cordoned it")
 	}

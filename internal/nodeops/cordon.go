@@ -13,35 +13,60 @@ import (
 // mark and stays cordoned.
 const CordonAnnotation = "em-infra/cordoned"
 
-// cordon cordons a Node, if there is one. With mark it also sets [CordonAnnotation].
-func (k *Kubernetes) cordon(ctx context.Context, name string, mark bool) error {
+// The values of the mark. A Node that leaves stays cordoned while others are changed, since its removal may go on beside them; the end of
+// an up that keeps it takes the cordon back.
+const (
+	cordonedToReturn = "true"
+	cordonedToLeave  = "leaves"
+)
+
+func markOf(returns bool) string {
+	if returns {
+		return cordonedToReturn
+	}
+	return cordonedToLeave
+}
+
+// cordon cordons a Node, if there is one, and marks it. A mark of an earlier run is replaced.
+func (k *Kubernetes) cordon(ctx context.Context, name, mark string) error {
 	var node nodeObject
 	err := k.call(ctx, http.MethodGet, "/api/v1/nodes/"+name, nil, &node)
-	if isRefusal(err, http.StatusNotFound) || err == nil && node.Spec.Unschedulable {
+	if isRefusal(err, http.StatusNotFound) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("its Node: %w", err)
 	}
-	change := object{"spec": object{"unschedulable": true}}
-	if mark {
-		change["metadata"] = object{"annotations": object{CordonAnnotation: "true"}}
+	if has := node.Metadata.Annotations[CordonAnnotation]; node.Spec.Unschedulable && (has == "" || has == mark) {
+		return nil
 	}
+	change := object{"spec": object{"unschedulable": true}, "metadata": object{"annotations": object{CordonAnnotation: mark}}}
 	if err := k.call(ctx, http.MethodPatch, "/api/v1/nodes/"+name, change, nil); err != nil {
 		return fmt.Errorf("cordon: %w", err)
 	}
 	return nil
 }
 
-// Uncordon uncordons all Nodes that a run has cordoned, except for the given ones. It returns their names.
+// Uncordon uncordons all Nodes that a run has cordoned, except for the given ones and those that leave. It returns their names.
 func (k *Kubernetes) Uncordon(ctx context.Context, except ...string) (uncordoned []string, err error) {
+	return k.uncordon(ctx, func(node nodeObject) bool {
+		return node.Metadata.Annotations[CordonAnnotation] != cordonedToLeave && !slices.Contains(except, node.Metadata.Name)
+	})
+}
+
+// UncordonAll uncordons all Nodes that a run has cordoned, also for a removal that did not end. It returns their names.
+func (k *Kubernetes) UncordonAll(ctx context.Context) (uncordoned []string, err error) {
+	return k.uncordon(ctx, func(nodeObject) bool { return true })
+}
+
+func (k *Kubernetes) uncordon(ctx context.Context, returns func(nodeObject) bool) (uncordoned []string, err error) {
 	var list nodeList
 	if err := k.call(ctx, http.MethodGet, "/api/v1/nodes", nil, &list); err != nil {
 		return nil, fmt.Errorf("list of Nodes: %w", err)
 	}
 	var problems []error
 	for _, node := range list.Items {
-		if node.Metadata.Annotations[CordonAnnotation] == "" || slices.Contains(except, node.Metadata.Name) {
+		if node.Metadata.Annotations[CordonAnnotation] == "" || !returns(node) {
 			continue
 		}
 		change := object{

@@ -20,8 +20,8 @@ type Drain struct {
 	Timeout time.Duration
 	// DeleteHeldBack deletes the pods that remain after Timeout. Without it the drain fails.
 	DeleteHeldBack bool
-	// Returns reports whether the node stays in the cluster. If so, its cordon is marked, so that a run takes it back, and
-	// pods without a controller stay on the node, because they survive a reboot.
+	// Returns reports whether the node stays in the cluster. If so, the lane takes its cordon back, and pods without a controller
+	// stay on the node, because they survive a reboot.
 	Returns bool
 	// Say receives a message for each step. Required.
 	Say func(format string, args ...any)
@@ -30,8 +30,8 @@ type Drain struct {
 // drainInterval is the time between two attempts to evict the remaining pods.
 const drainInterval = time.Second
 
-// APIPatience is how long the Kubernetes API may fail without a break: an election of etcd takes seconds, the start of an API server a minute.
-const APIPatience = 2 * time.Minute
+// apiPatience is how long the Kubernetes API may fail without a break: an election of etcd takes seconds, the start of an API server a minute.
+const apiPatience = 2 * time.Minute
 
 // Drain cordons a node and evicts its pods, as far as PodDisruptionBudgets allow. Unlike `kubectl drain` it needs no
 // permission to lose emptyDir volumes. A node without a Node has no pods. The error states which pods remain and what to do.
@@ -74,13 +74,13 @@ func (e *eviction) goOn(ctx context.Context) (ended bool, err error) {
 	case failed == nil && len(left) == 0:
 		e.Say("%s is drained", e.Node)
 		return true, nil
-	case failed != nil && time.Since(e.failing) >= APIPatience && len(left) == 0:
-		return true, notDrained(e.Node, APIPatience, failed)
+	case failed != nil && time.Since(e.failing) >= apiPatience && len(left) == 0:
+		return true, notDrained(e.Node, apiPatience, failed)
 	case time.Since(e.began) >= e.Timeout:
 		return true, e.giveUp(ctx, e.Drain, left, held, failed)
 	case failed != nil && !e.toldFails:
 		e.toldFails = true
-		e.Say("%s: the Kubernetes API fails (%v); waiting for up to %s", e.Node, failed, min(APIPatience, e.Timeout))
+		e.Say("%s: the Kubernetes API fails (%v); waiting for up to %s", e.Node, failed, min(apiPatience, e.Timeout))
 	case len(held) > 0 && !e.toldHeld:
 		e.toldHeld = true
 		e.Say("%s: PodDisruptionBudgets hold back %s; waiting for up to %s", e.Node, strings.Join(first(names(held)), ", "), e.Timeout)
@@ -91,7 +91,7 @@ func (e *eviction) goOn(ctx context.Context) (ended bool, err error) {
 // try cordons the node, and requests the evictions.
 func (e *eviction) try(ctx context.Context) (left, held []podObject, err error) {
 	if !e.cordoned {
-		if err := e.cordon(ctx, e.Node, e.Returns); err != nil {
+		if err := e.cordon(ctx, e.Node, markOf(e.Returns)); err != nil {
 			return nil, nil, err
 		}
 		e.cordoned = true

@@ -49,7 +49,7 @@ func TestDrainMovesWhatHasToMove(t *testing.T) {
 			require.Equal(t, test.left, api.left())
 			require.Equal(t, "worker-1 is drained\n", said.String())
 			require.Equal(t, true, api.nodes[0].Spec.Unschedulable)
-			require.Equal(t, test.returns, api.nodes[0].Metadata.Annotations[nodeops.CordonAnnotation] == "true")
+			require.Equal(t, map[bool]string{true: "true", false: "leaves"}[test.returns], api.nodes[0].Metadata.Annotations[nodeops.CordonAnnotation])
 		})
 	}
 }
@@ -226,4 +226,28 @@ func TestOnlyOurOwnCordonsAreTakenBack(t *testing.T) {
 	require.Empty(t, ours.Metadata.Annotations)
 	require.Equal(t, true, theirs.Spec.Unschedulable)
 	require.Equal(t, true, api.nodes[2].Spec.Unschedulable, "it is being changed")
+}
+
+// TestANodeThatLeavesStaysCordoned while the lane changes others: new pods would go with it. Once the inventory has it again, a change or
+// the end of an up takes it back.
+func TestANodeThatLeavesStaysCordoned(t *testing.T) {
+	t.Parallel()
+	api := &apiServer{nodes: []*node{newNode("worker-1")}}
+	k := api.client()
+	drain := func(returns bool) {
+		require.NoError(t, k.Drain(t.Context(), nodeops.Drain{Node: "worker-1", Returns: returns, Say: silent}))
+	}
+	uncordons := func(ask func(context.Context) ([]string, error), names ...string) {
+		uncordoned, err := ask(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, names, uncordoned)
+	}
+	lane := func(ctx context.Context) ([]string, error) { return k.Uncordon(ctx) }
+	drain(true) // by a run that was interrupted
+	drain(false)
+	uncordons(lane)
+	uncordons(k.UncordonAll, "worker-1")
+	drain(false)
+	drain(true)
+	uncordons(lane, "worker-1")
 }

@@ -163,7 +163,7 @@ func addressesOf(others nodeops.Health) []string {
 
 // leave drains the node, takes its member out of etcd, if it still has one, and resets it.
 func (c ControlPlane) leave(ctx context.Context, api *nodeops.Kubernetes, others nodeops.Health, own *nodeops.EtcdMember) error {
-	if err := c.drain(ctx, api, addressesOf(others)); err != nil {
+	if err := c.drain(ctx, api); err != nil {
 		return err
 	}
 	if own != nil {

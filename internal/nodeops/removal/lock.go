@@ -135,24 +135,15 @@ func (c ControlPlane) awaitClientset(ctx context.Context, others []string) (api 
 
 // clientset returns a client of the first other control plane whose API server answers.
 func (c ControlPlane) clientset(ctx context.Context, others []string) (*kubernetes.Clientset, error) {
-	api, err := clientsetOf(ctx, c.Talosconfig, others)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not removed, because no other control plane answers (%w): %w", c.Name, err, errNoAPI)
-	}
-	return api, nil
-}
-
-// clientsetOf returns a client of the first control plane whose API server answers. The error says of each why it does not.
-func clientsetOf(ctx context.Context, talosconfig []byte, controlPlanes []string) (*kubernetes.Clientset, error) {
 	var problems []error
-	for _, address := range controlPlanes {
-		api, err := clientsetAt(ctx, talosconfig, address)
+	for _, address := range others {
+		api, err := clientsetAt(ctx, c.Talosconfig, address)
 		if err == nil {
 			return api, nil
 		}
 		problems = append(problems, fmt.Errorf("%s: %w", address, err))
 	}
-	return nil, errors.Join(problems...)
+	return nil, fmt.Errorf("%s is not removed, because no other control plane answers (%w): %w", c.Name, errors.Join(problems...), errNoAPI)
 }
 
 func clientsetAt(ctx context.Context, talosconfig []byte, address string) (*kubernetes.Clientset, error) {

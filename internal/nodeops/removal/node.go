@@ -62,7 +62,7 @@ func (n Node) RemoveWorker(ctx context.Context) error {
 		n.say("warning: %s is dead: it is removed without being drained or reset", n.Name)
 		return n.forget(ctx, api)
 	}
-	if err := n.drain(ctx, api, endpoints); err != nil {
+	if err := n.drain(ctx, api); err != nil {
 		return err
 	}
 	if seen == unreachable {
@@ -93,11 +93,7 @@ func (n Node) kubernetes(ctx context.Context, controlPlanes []string) (*nodeops.
 	return api, err
 }
 
-// drain cordons the node by the API of one of the control planes, and drains it.
-func (n Node) drain(ctx context.Context, api *nodeops.Kubernetes, controlPlanes []string) error {
-	if err := n.cordon(ctx, controlPlanes); err != nil {
-		return err
-	}
+func (n Node) drain(ctx context.Context, api *nodeops.Kubernetes) error {
 	return api.Drain(ctx, nodeops.Drain{Node: n.Name, Timeout: n.DrainTimeout, DeleteHeldBack: n.DeleteHeldBack, Say: n.say})
 }
 

@@ -112,5 +112,8 @@ func (c *cluster) takesBack(name string) {
 	defer api.Close()
 	uncordoned, err := api.Uncordon(c.t.Context())
 	require.NoError(c.t, err)
+	require.Empty(c.t, uncordoned, "a lane leaves it cordoned, since its removal may go on")
+	uncordoned, err = api.UncordonAll(c.t.Context())
+	require.NoError(c.t, err)
 	require.Equal(c.t, []string{name}, uncordoned)
 }
