@@ -76,10 +76,12 @@ func TestARemovalThatWasKilled(t *testing.T) {
 	dead := recovery.Claim{Lock: recovery.Lock{PID: deadProcess(t), Hostname: own.Hostname}, Machine: own.Machine, Begun: "1"}
 	for _, test := range []struct {
 		name    string
-		remover recovery.Claim
+		remover any
 		busy    string // who removes it
 	}{
 		{"the remover is dead", withID(dead, "remover"), ""},
+		{"the mark is torn", "", ""},
+		{"the mark names no process", struct{}{}, ""},
 		{"the remover works", withID(own, "remover"), fmt.Sprintf("process %d of ", own.PID)},
 		{"the remover is elsewhere", withID(recovery.Claim{Lock: recovery.Lock{PID: 1, Hostname: "elsewhere.invalid"}}, "remover"), "process 1 on elsewhere.invalid"},
 	} {

@@ -27,8 +27,8 @@ func (p Place) removeClaim(ctx context.Context, dead Claim) error {
 	return errors.Join(dead.Release(ctx, p), p.removeMarks(ctx, mark))
 }
 
-// mark writes a mark with a claim of this process. If the process that wrote it is dead, the one that writes the next mark goes on with the
-// removal. It returns a [BusyError] while another process removes.
+// mark writes a mark with a claim of this process. If the process that wrote it is dead, or not named in it, the one that writes the next mark
+// goes on with the removal. It returns a [BusyError] while another process removes, and [ErrJustEnded] if one has just done so.
 func (p Place) mark(ctx context.Context, mark string) error {
 	own := ownClaim()
 	own.ID = rand.Text()
@@ -43,10 +43,14 @@ func (p Place) mark(ctx context.Context, mark string) error {
 			return err
 		}
 		held, unread := b.Read(ctx, mark+".json")
-		if unread != nil && !errors.Is(unread, object.ErrNotFound) {
+		switch {
+		case errors.Is(unread, object.ErrNotFound):
+			return ErrJustEnded
+		case unread != nil:
 			return unread
+		case json.Unmarshal(held, &other) != nil:
+			other = Claim{} // a mark that is torn names no process
 		}
-		_ = json.Unmarshal(held, &other) // that of an earlier release has no owner
 		return err
 	})
 	switch {
@@ -54,7 +58,7 @@ func (p Place) mark(ctx context.Context, mark string) error {
 		return nil // the engine's locks keep two apart that come here at once
 	case !errors.Is(err, bucket.ErrExists):
 		return err
-	case other.ID != "" && p.lockOf(other).Stale:
+	case other.ID == "" || p.lockOf(other).Stale:
 		return p.mark(ctx, mark+"-"+other.ID)
 	default:
 		return &BusyError{other.Lock}
