@@ -10,11 +10,9 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/aws/smithy-go"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 	"gocloud.dev/gcerrors"
@@ -143,13 +141,12 @@ func (b *Bucket) WriteNew(ctx context.Context, key string, text []byte) error {
 	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
 	defer cancel()
 	err := b.objects.WriteAll(asking, key, text, &blob.WriterOptions{IfNotExist: true})
-	var answered smithy.APIError
 	switch {
-	case gcerrors.Code(err) == gcerrors.FailedPrecondition:
+	case b.address.Scheme == address.File && gcerrors.Code(err) == gcerrors.FailedPrecondition:
 		return ErrExists
-	case errors.As(err, &answered) && slices.Contains([]string{"PreconditionFailed", "ConditionalRequestConflict"}, answered.ErrorCode()):
+	case answers(err, "PreconditionFailed", "ConditionalRequestConflict"):
 		return ErrExists
-	case errors.As(err, &answered) && answered.ErrorCode() == "NotImplemented":
+	case answers(err, "NotImplemented"):
 		return ErrUnconditional
 	}
 	return b.problem(ctx, err)

@@ -163,7 +163,9 @@ func TestAServerThatIsGone(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	b := open(t, "s3://backups?region=us-east-1&use_path_style=true&endpoint=http://"+listener.Addr().String(), "etcd")
+	b := open(t, "s3://backups?region=us-east-1&use_path_style=true&endpoint=http://"+listener.Addr().String(), "etcd-301")
+	_, err = b.Read(t.Context(), "a")
+	require.NotErrorIs(t, err, object.ErrNotFound, "whether it exists is not known")
 	_, err = b.List(t.Context())
 	require.EqualError(t, err, "the bucket s3://backups does not answer (dial tcp "+listener.Addr().String()+": connect: connection refused): see that its endpoint is right and can be reached from here")
 }
@@ -174,7 +176,8 @@ func TestAServerWithACertificateOfItsOwn(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	_, err := open(t, "s3://backups?region=us-east-1&use_path_style=true&endpoint="+server.URL, "etcd").List(t.Context())
+	// With 301 in the folder it is in each error's text, as the port of some servers is: the library takes that for an absent bucket.
+	_, err := open(t, "s3://backups?region=us-east-1&use_path_style=true&endpoint="+server.URL, "etcd-301").List(t.Context())
 	require.EqualError(t, err, "the server of the bucket s3://backups has a certificate that is not trusted here (x509: certificate signed by unknown authority): set AWS_CA_BUNDLE to the file with the certificate of its authority")
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/blang/semver"
 	gcaws "gocloud.dev/aws"
 	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
 )
@@ -187,7 +186,7 @@ func (e oddError) Error() string { return string(e) }
 func (t try) readBack(ctx context.Context, text []byte) error {
 	back, err := t.objects.ReadAll(ctx, t.key)
 	switch {
-	case gcerrors.Code(err) == gcerrors.NotFound:
+	case answers(err, "NoSuchKey", "NotFound"):
 		return oddError("does not return what was just stored: choose another server for a state")
 	case err == nil && !bytes.Equal(back, text):
 		return oddError("returns other bytes than were stored: choose another server for a state")

@@ -46,8 +46,6 @@ func (b *Bucket) problem(ctx context.Context, err error) error {
 		other     *smithyhttp.ResponseError
 	)
 	switch {
-	case gcerrors.Code(err) == gcerrors.NotFound:
-		return b.absent("NoSuchBucket")
 	case b.lacksCredentials(ctx):
 		return fmt.Errorf("there is no key for the bucket %s: set %s in the environment", b, keyVariables)
 	case b.lacksRegion(ctx):

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/aws/smithy-go"
@@ -41,6 +42,13 @@ func (b *Bucket) refusal(answered smithy.APIError, headers http.Header) error {
 	default:
 		return fmt.Errorf("the bucket %s answers %s (%s): see the log of its server", b, code, message)
 	}
+}
+
+// answers reports whether an error is an answer of the server with one of the codes. The library's own gcerrors.Code takes each error whose
+// text has 301 in it, as that of a server at port 30100 does, for a bucket that does not exist (gocloud.dev v0.46.0, google/go-cloud#3746).
+func answers(err error, codes ...string) bool {
+	var answered smithy.APIError
+	return errors.As(err, &answered) && slices.Contains(codes, answered.ErrorCode())
 }
 
 func (b *Bucket) keyNotAccepted(code string) error {
