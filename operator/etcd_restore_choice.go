@@ -8,6 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
@@ -71,7 +72,7 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 func (s *restorer) checkSilent(r *etcdRestoration) error {
 	var problems []error
 	for _, node := range r.seen.ControlPlanes {
-		if vmid := s.vmidOf(node.Name); node.Data == etcdrestore.Silent && r.seen.Power[node.Name] == "running" {
+		if vmid := vmidOf(s.inventory.Nodes, node.Name); node.Data == etcdrestore.Silent && r.seen.Power[node.Name] == "running" {
 			problems = append(problems, fmt.Errorf("%s does not answer (%w) and its VM %d runs, so its etcd may still work: wait until it answers, or stop it with `qm stop %d` on its host, then run `em-infra etcd restore` again",
 				node.Name, node.Problem, vmid, vmid))
 		}
@@ -111,8 +112,9 @@ func (s *restorer) nameOf(vmid int) string {
 	return ""
 }
 
-func (s *restorer) vmidOf(name string) int {
-	for _, node := range s.inventory.Nodes {
+// vmidOf returns the VMID of a node; 0 if the inventory does not have it.
+func vmidOf(nodes inventory.Nodes, name string) int {
+	for _, node := range nodes {
 		if node.Name == name {
 			return node.VMID
 		}

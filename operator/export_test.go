@@ -53,6 +53,7 @@ var (
 	FormerStorage        = formerStorage
 	HasChanges           = hasChanges
 	JudgeVersions        = judgeVersions
+	LeaveOut             = leaveOut
 	PluginsOfOtherBuilds = otherPlugins
 	PicturedHosts        = picturedHosts
 	PicturedNAS          = picturedNAS

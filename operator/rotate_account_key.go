@@ -37,8 +37,8 @@ var serviceAccountKeyRotation = secretsRotation{
 
 // RotateServiceAccountKey replaces the key that signs the tokens of service accounts, after consent. After a kill at any point it goes on
 // with the same new key; until then other operations are refused.
-func (o *Operator) RotateServiceAccountKey(ctx context.Context) error {
-	return o.rotateSecrets(ctx, serviceAccountKeyRotation)
+func (o *Operator) RotateServiceAccountKey(ctx context.Context, options RotationOptions) error {
+	return o.rotateSecrets(ctx, serviceAccountKeyRotation, options)
 }
 
 // newServiceAccountKey makes the new key.

@@ -34,8 +34,8 @@ var encryptionKeyRotation = secretsRotation{
 
 // RotateEncryptionKey replaces the key with which the Secrets in etcd are sealed, after consent, where Talos can: from aescbc to secretbox.
 // After a kill at any point it goes on with the same new key; until then other operations are refused.
-func (o *Operator) RotateEncryptionKey(ctx context.Context) error {
-	return o.rotateSecrets(ctx, encryptionKeyRotation)
+func (o *Operator) RotateEncryptionKey(ctx context.Context, options RotationOptions) error {
+	return o.rotateSecrets(ctx, encryptionKeyRotation, options)
 }
 
 // hasKeyOfAESCBC refuses where Talos has no way from one key to the other.

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 
@@ -10,14 +9,6 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/apisecrets"
 	"github.com/em-infra/em-infra/operator/internal/rotation"
 )
-
-// RotateJoinTokensOptions are the options of [Operator.RotateJoinTokens].
-type RotateJoinTokensOptions struct {
-	// DrainTimeout is how long to wait for pods that PodDisruptionBudgets protect. Default: 0, no wait.
-	DrainTimeout time.Duration
-	// DeleteHeldBack deletes the pods that are still protected after the timeout. Default: false, the rotation ends with an error.
-	DeleteHeldBack bool
-}
 
 // JoinTokensRotation are the steps of [Operator.RotateJoinTokens], in their order.
 var JoinTokensRotation = joinTokensRotation.list()
@@ -38,10 +29,8 @@ var joinTokensRotation = secretsRotation{
 
 // RotateJoinTokens replaces machine.token and cluster.token, after consent: who knew the former ones can add no machine any more. After a
 // kill at any point it goes on with the same new tokens; until then other operations are refused.
-func (o *Operator) RotateJoinTokens(ctx context.Context, options RotateJoinTokensOptions) error {
-	wanted := joinTokensRotation
-	wanted.drain = drain{timeout: options.DrainTimeout, deletesHeldBack: options.DeleteHeldBack}
-	return o.rotateSecrets(ctx, wanted)
+func (o *Operator) RotateJoinTokens(ctx context.Context, options RotationOptions) error {
+	return o.rotateSecrets(ctx, joinTokensRotation, options)
 }
 
 // newJoinTokens makes the new tokens: machine.token, then cluster.token, if that is another one.

@@ -35,8 +35,8 @@ var kubernetesCARotation = secretsRotation{
 
 // RotateKubernetesCA replaces the CA of Kubernetes, after consent, without a reboot. After a kill at any point it goes on with the same
 // new CA; until then other operations are refused.
-func (o *Operator) RotateKubernetesCA(ctx context.Context) error {
-	return o.rotateSecrets(ctx, kubernetesCARotation)
+func (o *Operator) RotateKubernetesCA(ctx context.Context, options RotationOptions) error {
+	return o.rotateSecrets(ctx, kubernetesCARotation, options)
 }
 
 // newKubernetesCA makes the new CA, and the administrator's certificate.

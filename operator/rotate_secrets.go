@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
@@ -28,8 +29,18 @@ type secretsRotation struct {
 	steps []rotationStep
 	// renew returns the new secrets for those in the state.
 	renew func(s *session, exported *engine.Exported) (rotation.Replacements, error)
-	// drain is how nodes are drained that Talos reboots for the rotation.
-	drain drain
+}
+
+// RotationOptions are the options of a rotation of machine secrets.
+type RotationOptions struct {
+	// Without are the names of nodes that are lost for good, whose machines are off or deleted: they keep the former secrets, and are
+	// deleted and created anew afterwards. A node that answers is refused. Default: none, the rotation ends at a node that does not answer.
+	Without []string
+	// DrainTimeout is how long a node that reboots waits for pods that PodDisruptionBudgets protect, which only [Operator.RotateJoinTokens]
+	// needs. Default: 0, no wait.
+	DrainTimeout time.Duration
+	// DeleteHeldBack deletes the pods that are still protected after DrainTimeout. Default: false, the rotation ends with an error.
+	DeleteHeldBack bool
 }
 
 // rotationStep is a step of a rotation.
@@ -75,12 +86,14 @@ func (r secretsRotation) list() []string {
 type secretsRun struct {
 	*session
 	secretsRotation
-	note  rotation.Note
-	nodes []rolling.Node // of the state, control planes first
+	options RotationOptions
+	note    rotation.Note
+	nodes   []rolling.Node // of the state without those that are left out, control planes first
+	left    []rolling.Node // those that are left out
 }
 
 // rotateSecrets carries out a rotation, after consent, or goes on with the one that was begun.
-func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation) error {
+func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation, options RotationOptions) error {
 	s, err := o.begin(ctx, needs{consent: wanted.purpose, rotates: wanted.what, hostMayBeAway: true})
 	if err != nil {
 		return err
@@ -93,24 +106,19 @@ func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation) er
 	if err != nil {
 		return refused(s.place.CompleteError(err))
 	}
-	r := &secretsRun{session: s, secretsRotation: wanted, nodes: nodes}
+	r := &secretsRun{session: s, secretsRotation: wanted, options: options}
+	if r.nodes, r.left, err = leaveOut(ctx, nodes, options.Without); err != nil {
+		return refused(s.place.CompleteError(err))
+	}
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
 	for r.note.Done < len(r.steps) {
 		if err := r.next(ctx); err != nil {
-			return r.again(err)
+			return r.again(ctx, err)
 		}
 	}
-	return r.again(r.finish(ctx))
-}
-
-// again adds what to do to an error in the middle of a rotation.
-func (r *secretsRun) again(err error) error {
-	if err == nil {
-		return nil
-	}
-	return r.place.CompleteError(fmt.Errorf("%w: mend that, then run `em-infra rotate %s` again, which goes on from there", err, r.what))
+	return r.again(ctx, r.finish(ctx))
 }
 
 // prepare finds the rotation that was begun, or begins one.
@@ -207,8 +215,11 @@ func (r *secretsRun) finish(ctx context.Context) error {
 	if _, err := r.state.BackUp(ctx, "after-rotate"); err != nil {
 		return err
 	}
-	_, err = r.credentials().keepFrom(ctx, r.inState())
-	return err
+	if _, err := r.credentials().keepFrom(ctx, r.inState()); err != nil {
+		return err
+	}
+	r.tellLeftOut()
+	return nil
 }
 
 // change changes the state.

@@ -28,8 +28,8 @@ var talosCARotation = secretsRotation{
 
 // RotateTalosCA replaces the CA of the Talos API, after consent, without a reboot. After a kill at any point it goes on with the same new
 // CA; until then other operations are refused.
-func (o *Operator) RotateTalosCA(ctx context.Context) error {
-	return o.rotateSecrets(ctx, talosCARotation)
+func (o *Operator) RotateTalosCA(ctx context.Context, options RotationOptions) error {
+	return o.rotateSecrets(ctx, talosCARotation, options)
 }
 
 // newTalosCA makes the new CA, and the administrator's certificate.

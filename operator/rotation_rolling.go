@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"k8s.io/client-go/kubernetes"
@@ -27,14 +26,8 @@ func (r *secretsRun) access(ctx context.Context) (nodeops.Health, error) {
 		return nodeops.Health{}, err
 	}
 	health := r.health(talosconfig)
-	health.DrainTimeout, health.DeleteHeldBack = r.drain.timeout, r.drain.deletesHeldBack
+	health.DrainTimeout, health.DeleteHeldBack = r.options.DrainTimeout, r.options.DeleteHeldBack
 	return health, nil
-}
-
-// drain is how nodes that Talos reboots are drained.
-type drain struct {
-	timeout         time.Duration
-	deletesHeldBack bool
 }
 
 // secretsOf returns the machine secrets in a state with its secrets in clear text.

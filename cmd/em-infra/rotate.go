@@ -40,6 +40,12 @@ func printStepsAt(out io.Writer, steps []string, cost string) error {
 	return err
 }
 
+// bindWithout binds the flag that leaves nodes out of a rotation of machine secrets.
+func bindWithout(command *cobra.Command, place *stackFlags, options *operator.RotationOptions) {
+	command.Flags().StringSliceVar(&options.Without, "without", nil, "a node that is lost for good, whose machine is off or deleted: it keeps the former secrets")
+	completeFlag(command, "without", place.completeNodes)
+}
+
 func newRotatePassphraseCommand() *cobra.Command {
 	var (
 		flags    stackFlags

@@ -46,12 +46,13 @@ type caRotation struct {
 	refused, again             string // what the old CA signed, and the command that makes others
 	steps                      []string
 	cost                       string
-	rotate                     func(*operator.Operator, context.Context) error
+	rotate                     func(*operator.Operator, context.Context, operator.RotationOptions) error
 }
 
 func (c caRotation) command() *cobra.Command {
 	var (
 		flags    stackFlags
+		options  operator.RotationOptions
 		isDryRun bool
 	)
 	command := &cobra.Command{
@@ -72,7 +73,7 @@ If the command is killed, run it again: it goes on with the same new CA. Until t
 			if err != nil {
 				return err
 			}
-			if err := c.rotate(o, command.Context()); err != nil {
+			if err := c.rotate(o, command.Context(), options); err != nil {
 				return err
 			}
 			place := o.Workspace()
@@ -86,5 +87,6 @@ If the command is killed, run it again: it goes on with the same new CA. Until t
 	flags.bindLab(command)
 	flags.bindYes(command)
 	command.Flags().BoolVar(&isDryRun, "dry-run", false, "print the steps and change nothing")
+	bindWithout(command, &flags, &options)
 	return command
 }

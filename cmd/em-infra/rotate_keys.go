@@ -22,9 +22,7 @@ snapshot of etcd shows that the former key seals none of them, it goes.
 A key of secretbox is kept: Talos up to 1.13 gives an API server one at a time, so with another one it could read none of the Secrets.`,
 		result: "the Secrets of stack %s are sealed with a new key of secretbox\n",
 		steps:  operator.EncryptionKeyRotation, cost: operator.EncryptionKeyCost,
-		rotate: func(ctx context.Context, o *operator.Operator, _ time.Duration) error {
-			return o.RotateEncryptionKey(ctx)
-		},
+		rotate: (*operator.Operator).RotateEncryptionKey,
 	}.command()
 }
 
@@ -39,9 +37,7 @@ kubelets get new ones for their pods, and the pods of kube-system and of the add
 their token again; the command says in which namespaces there are any.`,
 		result: "the service accounts of stack %s have a new key: tokens that were made before are refused\n",
 		steps:  operator.ServiceAccountKeyRotation, cost: operator.ServiceAccountKeyCost,
-		rotate: func(ctx context.Context, o *operator.Operator, _ time.Duration) error {
-			return o.RotateServiceAccountKey(ctx)
-		},
+		rotate: (*operator.Operator).RotateServiceAccountKey,
 	}.command()
 }
 
@@ -55,11 +51,7 @@ Every node is drained and reboots, one after the other, control planes first: Ta
 ` + nodeops.OverrideVariable + `=yes, pods that are still held back after --drain-timeout are deleted.`,
 		result: "the tokens of stack %s are replaced: nothing joins with the former ones any more\n",
 		steps:  operator.JoinTokensRotation, cost: operator.JoinTokensCost, drains: true,
-		rotate: func(ctx context.Context, o *operator.Operator, drainTimeout time.Duration) error {
-			return o.RotateJoinTokens(ctx, operator.RotateJoinTokensOptions{
-				DrainTimeout: drainTimeout, DeleteHeldBack: os.Getenv(nodeops.OverrideVariable) == "yes",
-			})
-		},
+		rotate: (*operator.Operator).RotateJoinTokens,
 	}.command()
 }
 
@@ -71,14 +63,14 @@ type keyRotation struct {
 	steps             []string
 	cost              string
 	drains            bool
-	rotate            func(ctx context.Context, o *operator.Operator, drainTimeout time.Duration) error
+	rotate            func(*operator.Operator, context.Context, operator.RotationOptions) error
 }
 
 func (k keyRotation) command() *cobra.Command {
 	var (
-		flags        stackFlags
-		isDryRun     bool
-		drainTimeout time.Duration
+		flags    stackFlags
+		options  operator.RotationOptions
+		isDryRun bool
 	)
 	command := &cobra.Command{
 		Use:   k.what + " --stack STACK",
@@ -96,7 +88,7 @@ If the command is killed, run it again: it goes on with the same new secrets. Un
 			if err != nil {
 				return err
 			}
-			if err := k.rotate(command.Context(), o, drainTimeout); err != nil {
+			if err := k.rotate(o, command.Context(), options); err != nil {
 				return err
 			}
 			fmt.Fprintf(streams.out, "\n"+k.result, o.Workspace().Stack)
@@ -108,8 +100,10 @@ If the command is killed, run it again: it goes on with the same new secrets. Un
 	flags.bindLab(command)
 	flags.bindYes(command)
 	command.Flags().BoolVar(&isDryRun, "dry-run", false, "print the steps and change nothing")
+	bindWithout(command, &flags, &options)
 	if k.drains {
-		command.Flags().DurationVar(&drainTimeout, "drain-timeout", 10*time.Minute, "how long PodDisruptionBudgets may hold pods back")
+		options.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
+		command.Flags().DurationVar(&options.DrainTimeout, "drain-timeout", 10*time.Minute, "how long PodDisruptionBudgets may hold pods back")
 	}
 	return command
 }

@@ -89,6 +89,33 @@ func TestE2ERotateKubernetesCA(t *testing.T) {
 	r.isRotated(kept)
 }
 
+// TestE2ERotateWithoutALostNode: a node that is lost in the middle of a rotation is left out, and made anew afterwards.
+func TestE2ERotateWithoutALostNode(t *testing.T) {
+	t.Parallel()
+	extended(t)
+	r := standing(t, pair)
+	kept := r.writesObject("rotated")
+	former := r.talosconfig()
+	rotate := []string{"rotate", "talos-ca", "--lab", "--yes"}
+	const lost = "k3s-dev-worker-1"
+	require.Contains(t, r.mustRun(3, append(rotate, "--without", lost)...), "--without "+lost+": it answers at ")
+
+	kill := r.startWith([]string{"pulumi"}, rotate...)
+	r.eventually("the worker accepts the new CA", func() bool { return len(r.running(former, lost).Machine().Security().AcceptedCAs()) == 1 })
+	kill()
+	r.power(false, 102)
+	require.Contains(t, r.mustRun(1, rotate...), "again, which goes on from there; if "+lost+" is lost for good, stop its machine if there is one, and add --without "+lost)
+	output := r.mustRun(0, append(rotate, "--without", lost)...)
+	require.Contains(t, output, lost+" was left out and has the former secrets: delete its machine with `em-infra lab destroy 102 --stack "+r.stack)
+	require.ErrorIs(t, r.answersTo(former, "k3s-dev-control-1"), nodeops.ErrForeign)
+
+	r.mustRun(0, "lab", "destroy", "102")
+	r.mustRun(0, "up", "--lab", "--yes")
+	r.nodesAreReady("k3s-dev-control-1", lost)
+	require.NoError(t, r.answersTo(r.talosconfig(), lost))
+	r.isRotated(kept)
+}
+
 // refusesWhileRotating requires that nothing but the rotation works on the stack, and that a plain Pulumi would delete nothing.
 func (r *rehearsal) refusesWhileRotating(what string) {
 	r.t.Helper()

@@ -17,6 +17,15 @@ type Node struct {
 	ControlPlane bool
 }
 
+// Names returns the names of nodes, in their order.
+func Names(nodes []Node) []string {
+	var names []string
+	for _, node := range nodes {
+		names = append(names, node.Name)
+	}
+	return names
+}
+
 // Change describes the next change of a node.
 type Change struct {
 	// Node to change.
