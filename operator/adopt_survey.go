@@ -11,6 +11,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -41,7 +42,7 @@ func (s surveyor) survey(ctx context.Context) (adoption.Survey, adoption.Secrets
 		return adoption.Survey{}, secrets, err
 	}
 	found := adoption.Survey{Inventory: s.inventory, Owner: secrets.Owner(s.stack)}
-	if found.Nodes, err = s.nodes(ctx, talosconfig); err != nil {
+	if found.Nodes, err = s.nodes(ctx, talosconfig, found.Owner); err != nil {
 		return found, secrets, refused(s.place.CompleteError(err))
 	}
 	refusals := found.Refusals()
@@ -96,7 +97,7 @@ func (s surveyor) talosconfigOf(secrets adoption.Secrets) ([]byte, error) {
 }
 
 // nodes asks the host and each node concurrently.
-func (s surveyor) nodes(ctx context.Context, talosconfig []byte) ([]adoption.Seen, error) {
+func (s surveyor) nodes(ctx context.Context, talosconfig []byte, owner ownership.Owner) ([]adoption.Seen, error) {
 	host, err := pve.NewHost(s.host)
 	if err != nil {
 		return nil, err
@@ -107,8 +108,11 @@ func (s surveyor) nodes(ctx context.Context, talosconfig []byte) ([]adoption.See
 	for i, node := range s.inventory.Nodes {
 		seen[i].Node = node
 		all.Go(func() {
-			if seen[i].Machine, errs[i] = host.Look(ctx, node.VMID); errs[i] == nil && seen[i].Machine != nil {
-				askNode(ctx, health, &seen[i])
+			if seen[i].Machine, errs[i] = host.Look(ctx, node.VMID); errs[i] != nil {
+				return
+			}
+			if askNode(ctx, health, &seen[i]); seen[i].Machine == nil {
+				seen[i].Elsewhere, errs[i] = host.LookFor(ctx, node.Name, owner)
 			}
 		})
 	}

@@ -131,6 +131,8 @@ func (r *rehearsal) refusesToAdopt(bundle string) {
 	refusal := r.mustRun(3, "adopt", "--lab", "--secrets", bundle)
 	require.Contains(r.t, refusal, "VM 101 (k3s-dev-control-1) on vmhost runs as another role than control-plane in nodes.yaml: ")
 	require.Contains(r.t, refusal, "VM 102 (k3s-dev-worker-1) on vmhost runs as another role than worker in nodes.yaml: ")
+	r.writeInventory("nodes.yaml", strings.Replace(nodes, "vmid: 101", "vmid: 151", 1))
+	require.Contains(r.t, r.mustRun(3, "adopt", "--lab", "--secrets", bundle), "k3s-dev-control-1 has vmid 151 in nodes.yaml, and its machine is VM 101: set its vmid to 101")
 	r.writeInventory("nodes.yaml", nodes)
 	require.NoFileExists(r.t, r.stateFile())
 }

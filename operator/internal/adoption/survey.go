@@ -22,6 +22,8 @@ type Seen struct {
 	Node inventory.Node
 	// Machine at its VMID; nil if there is none.
 	Machine *pve.Machine
+	// Elsewhere is the VMID of a machine of this stack with the node's name, if there is no machine at the node's VMID; 0 without one.
+	Elsewhere int
 	// Configuration that the node runs with, secret; nil if it did not answer.
 	Configuration []byte
 	// Kubernetes is the version that the node is configured for, e.g. v1.35.4; empty if it is not known.
@@ -71,9 +73,15 @@ func (s Survey) otherKubernetes() []string {
 	return nil
 }
 
-// refusal returns why one node is not adopted; empty if it is, or if its machine does not exist.
+// refusal returns why one node is not adopted; empty if it is, or if its machine does not exist. A machine that runs at another VMID would
+// be left alone, and an up would create a second one with its address.
 func (s Seen) refusal(owner ownership.Owner) string {
-	if s.Machine == nil {
+	switch {
+	case s.Machine == nil && s.Elsewhere != 0:
+		return fmt.Sprintf("%s has vmid %d in nodes.yaml, and its machine is VM %d: set its vmid to %d", s.Node.Name, s.Node.VMID, s.Elsewhere, s.Elsewhere)
+	case s.Machine == nil && s.Configuration != nil:
+		return fmt.Sprintf("%s runs at %s, and VM %d, which it has in nodes.yaml, is not there: set its vmid to that of its machine", s.Node.Name, s.Node.Address, s.Node.VMID)
+	case s.Machine == nil:
 		return ""
 	}
 	vm := fmt.Sprintf("VM %d (%s) on %s", s.Node.VMID, s.Machine.Name, s.Machine.Node)

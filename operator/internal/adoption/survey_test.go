@@ -126,6 +126,10 @@ func TestRefusals(t *testing.T) {
 			"VM 101 (k3s-dev-control-1) on vmhost is not the machine that runs at 192.168.20.11: correct vmid or address in nodes.yaml"},
 		{"no machine", func(_ *adoption.Survey, s *adoption.Seen) { *s = adoption.Seen{Node: s.Node} },
 			"no machine of the inventory is on its host: there is nothing to adopt; `em-infra up` makes the cluster"},
+		{"its machine has another VMID", func(_ *adoption.Survey, s *adoption.Seen) { *s = adoption.Seen{Node: s.Node, Elsewhere: 151} },
+			"k3s-dev-control-1 has vmid 101 in nodes.yaml, and its machine is VM 151: set its vmid to 151"},
+		{"a machine that runs and is not found", func(_ *adoption.Survey, s *adoption.Seen) { s.Machine = nil },
+			"k3s-dev-control-1 runs at 192.168.20.11, and VM 101, which it has in nodes.yaml, is not there: set its vmid to that of its machine"},
 		{"other networks", func(s *adoption.Survey, _ *adoption.Seen) {
 			s.Inventory.Cluster.Name = "home"
 			s.Inventory.Cluster.Kubernetes.PodSubnets = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}

@@ -353,14 +353,28 @@ var findings = []struct {
 		[]preflight.Check{{Name: "address", Result: preflight.Warn, Sentence: "192.168.20.21 of w1 is the address of container 300 (dns on pve2) too, which is off", Remedy: "choose another address in the inventory, or for the other one"}},
 	},
 	{
-		"a node that changes its VMID", func(s *preflight.Snapshot) {
-			add(s, pve.Guest{VMID: 400, Name: "w1", Node: "pve2", Type: "qemu", Status: "running"},
-				pve.GuestConfig{"net0": "virtio=bc:24:11:00:00:02,bridge=vmbr0", "ipconfig0": "ip=192.168.20.21/24,gw=192.168.20.1"})
-		},
+		"a node that changes its VMID", func(s *preflight.Snapshot) { addFormer(s, "running", false); s.Knows[400] = true },
+		preflight.Report{},
+	},
+	{
+		"a node that changes its VMID, and runs unknown to the state", func(s *preflight.Snapshot) { addFormer(s, "running", true) },
 		[]preflight.Check{{
-			Name: "address", Result: preflight.Warn, Sentence: "w1 has another vmid than VM 400 (w1 on pve2) of its name, which is replaced if a run made it",
-			Remedy: "if no run made it, delete VM 400 first",
+			Name: "address", Result: preflight.Fail, Sentence: "w1 has another vmid than VM 400 (w1 on pve2), which is its machine, runs, and is not in the state",
+			Remedy: "set vmid: 400 for w1 in nodes.yaml, then up takes it over",
 		}},
+	},
+	{
+		"a node that changes its VMID, and is off and unknown to the state", func(s *preflight.Snapshot) { addFormer(s, "stopped", true) },
+		[]preflight.Check{{
+			Name: "address", Result: preflight.Warn, Sentence: "w1 has another vmid than VM 400 (w1 on pve2), which is its machine and is not in the state",
+			Remedy: "set vmid: 400 for w1 in nodes.yaml, then up takes it over, or delete it",
+		}},
+	},
+	{
+		"somebody else's machine with the name of a node", func(s *preflight.Snapshot) { addFormer(s, "running", false) },
+		[]preflight.Check{
+			{Name: "address", Result: preflight.Fail, Sentence: "192.168.20.21 of w1 is the address of VM 400 (w1 on pve2) too, which the state does not know, and whose description does not say that this stack has made it", Remedy: "put the state that knows it back with `em-infra state restore`; or choose another address in the inventory, or for the other one"},
+		},
 	},
 	{
 		"MAC taken", func(s *preflight.Snapshot) {

@@ -127,3 +127,12 @@ func add(found *preflight.Snapshot, guest pve.Guest, config pve.GuestConfig) {
 	found.Guests.Value = append(slices.Clone(found.Guests.Value), guest)
 	found.Configs[guest.VMID] = preflight.Reading[pve.GuestConfig]{Value: config}
 }
+
+// addFormer adds the machine of w1 with another VMID, with the mark of the stack or without one.
+func addFormer(found *preflight.Snapshot, status string, isMarked bool) {
+	config := pve.GuestConfig{"net0": "virtio=bc:24:11:00:00:77,bridge=vmbr0", "ipconfig0": "ip=192.168.20.21/24,gw=192.168.20.1"}
+	if isMarked {
+		config["description"] = found.Owner.Mark()
+	}
+	add(found, pve.Guest{VMID: 400, Name: "w1", Node: "pve2", Type: "qemu", Status: status}, config)
+}

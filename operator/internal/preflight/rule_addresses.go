@@ -34,10 +34,9 @@ func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 			switch {
 			case !slices.Contains(theirAddresses, own.address):
 			case found.isFormer(guest, own.owner):
-				s.warn("address", fmt.Sprintf("if no run made it, delete VM %d first", guest.VMID),
-					"%s has another vmid than %s of its name, which is replaced if a run made it", own.owner, Described(guest))
+				s.former(own, guest, found)
 			default:
-				s.address(own, guest)
+				s.address(own, guest, found)
 			}
 		}
 	}
@@ -49,16 +48,33 @@ func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-// isFormer reports whether a guest is a node's machine with another VMID: a run that changes the VMID replaces it.
+// isFormer reports whether a guest is a node's machine with another VMID.
 func (found Snapshot) isFormer(guest pve.Guest, owner string) bool {
-	return guest.Type == qemu && found.isNamed(guest, owner)
+	return guest.Type == qemu && found.isNamed(guest, owner) && (found.Knows[guest.VMID] || found.belongs(guest))
+}
+
+// former adds a finding about a guest that is a node's machine with another VMID, unless the state knows it: a run replaces it then. Else it
+// would stay, and run beside the new one with the same address.
+func (s *collector) former(own ownedAddress, guest pve.Guest, found Snapshot) {
+	takenOver := fmt.Sprintf("set vmid: %d for %s in nodes.yaml, then up takes it over", guest.VMID, own.owner)
+	switch {
+	case found.Knows[guest.VMID]: // the plan shows it
+	case guest.Status == "running":
+		s.fail("address", takenOver, "%s has another vmid than %s, which is its machine, runs, and is not in the state", own.owner, Described(guest))
+	default:
+		s.warn("address", takenOver+", or delete it", "%s has another vmid than %s, which is its machine and is not in the state", own.owner, Described(guest))
+	}
 }
 
 // address adds a finding about a duplicate address. It is only a warning while the other guest is off.
-func (s *collector) address(own ownedAddress, guest pve.Guest) {
-	const remedy = "choose another address in the inventory, or for the other one"
+func (s *collector) address(own ownedAddress, guest pve.Guest, found Snapshot) {
+	whose, remedy := "", ""
+	if found.isNamed(guest, own.owner) {
+		whose, remedy = found.stranger(guest, true)
+	}
+	remedy += "choose another address in the inventory, or for the other one"
 	if guest.Status == "running" {
-		s.fail("address", remedy, "%s of %s is the address of %s too", own.address, own.owner, Described(guest))
+		s.fail("address", remedy, "%s of %s is the address of %s too%s", own.address, own.owner, Described(guest), whose)
 		return
 	}
 	s.warn("address", remedy, "%s of %s is the address of %s too, which is off", own.address, own.owner, Described(guest))
