@@ -80,6 +80,9 @@ type upCluster interface {
 	// KeepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced, and one of each system that is changed, if the
 	// inventory asks for them.
 	KeepSnapshot(ctx context.Context, judged judgement) error
+	// ExpelDead removes the members of etcd of control planes that leave in the run and are dead: the engine removes last, and the changes
+	// before that wait for an etcd that is whole.
+	ExpelDead(ctx context.Context, judged judgement) error
 	// AwaitKubernetes waits until the Kubernetes API answers.
 	AwaitKubernetes(ctx context.Context) error
 	// SalvageCredentials keeps the credentials of a cluster that works although the engine failed.
@@ -214,6 +217,11 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 		}
 		if restores {
 			w.Later = plan.ChangedWorkers(judged.Steps) // they need what is away until etcd is restored
+		}
+	}
+	if !restores {
+		if err := r.Cluster.ExpelDead(ctx, judged); err != nil {
+			return restores, err
 		}
 	}
 	if err := r.State.PrepareState(ctx, seen, judged); err != nil {

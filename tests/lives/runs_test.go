@@ -96,6 +96,9 @@ func (f *life) run(what string) model.Run {
 	if strings.HasSuffix(what, "pulumi") && result.Code != 0 && result.Excused {
 		result.Killed = true // what the engine says is not judged
 	}
+	if last, followed := f.followsRefusal(what, result); followed {
+		return last
+	}
 	f.judge(result)
 	f.holds(what, result, r.began)
 	return result

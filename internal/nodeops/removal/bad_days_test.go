@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
@@ -129,6 +130,30 @@ func TestOneThatWaitsRemovesTheDeadOne(t *testing.T) {
 	<-waiting.said
 	end(errors.New("enough"))
 	require.EqualError(t, <-ended, "removing control-2: enough")
+	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes[:2]}.Members(t.Context())
+	require.NoError(t, err)
+	require.Len(t, members, size-1)
+}
+
+// The changes of a run come before its removals, and wait for an etcd that is whole: the member of a dead control plane that leaves goes first,
+// and no other one.
+func TestTheDeadAreExpelledFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	t.Parallel()
+	const size = 3
+	c := newCluster(t, size)
+	leaving := removal.ControlPlane{
+		Node: removal.Node{Talosconfig: c.Talosconfig(), Progress: c.said}, Stay: c.nodes[:1], Leave: []string{nameOf(first + 1), nameOf(first + 2)},
+	}
+	require.NoError(t, leaving.ExpelDead(t.Context()))
+	require.Empty(t, c.said.String())
+
+	require.NoError(t, c.Fleet.PowerOff(first+2))
+	require.NoError(t, leaving.ExpelDead(t.Context()))
+	require.Equal(t, "warning: control-3 is dead: its member is removed from etcd by another control plane, and it is neither drained nor reset\n"+
+		"the member of control-3 was removed from etcd\n", c.said.String())
 	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes[:2]}.Members(t.Context())
 	require.NoError(t, err)
 	require.Len(t, members, size-1)

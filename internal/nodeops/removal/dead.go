@@ -44,6 +44,32 @@ func (c ControlPlane) expelBefore(ctx context.Context, others nodeops.Health, me
 	return gone.expel(ctx, others, own)
 }
 
+// ExpelDead removes the members of the control planes in Leave that are dead, as far as etcd can do without them; the name of c means nothing.
+// An engine removes last, and the changes before that wait for an etcd that is whole. What cannot be removed now is left to the removal
+// of that control plane, which says why.
+func (c ControlPlane) ExpelDead(ctx context.Context) error {
+	c.Limits = c.Limits.withDefaults()
+	others, err := c.others()
+	if err != nil {
+		return err
+	}
+	for {
+		members, err := others.Members(ctx)
+		before := c.deadBefore(members)
+		if err != nil || before == nil {
+			return context.Cause(ctx)
+		}
+		api, err := c.instead(*before).awaitClientset(ctx, addressesOf(others))
+		if err != nil {
+			return err
+		}
+		if err := c.alone(ctx, api, func(ctx context.Context) error { return c.expelBefore(ctx, others, *before) }); err != nil {
+			return err
+		}
+		c.Leave = without(c.Leave, before)
+	}
+}
+
 // without returns the names without that of a member, which was looked at once; nil for no member.
 func without(names []string, member *nodeops.EtcdMember) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return member != nil && name == member.Name })

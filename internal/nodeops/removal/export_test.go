@@ -21,7 +21,8 @@ func Spares(name, successor string, stay []string, members []nodeops.EtcdMember)
 	return c.spares(members, *own)
 }
 
-// Impatient returns the removal of a node that counts as unreachable when it has been silent for the given time.
+// Impatient returns the removal of a node that counts as unreachable when it has been silent for the given time, and that waits no longer
+// for a control plane.
 func Impatient(n Node, patience time.Duration) Node {
 	n.patience = patience
 	return n

@@ -2,6 +2,7 @@
 package removal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Node is the node to remove, and how.
@@ -26,7 +28,8 @@ type Node struct {
 	// Progress receives a message for each step, and for each step that was skipped. Required.
 	Progress io.Writer
 
-	// patience is how long a node may be silent whose kubelet reports. Default: rebootTimeout.
+	// patience is how long a node may be silent whose kubelet reports, and how long all control planes may be that drain it. Default:
+	// rebootTimeout.
 	patience time.Duration
 }
 
@@ -49,7 +52,7 @@ func (n Node) RemoveWorker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	api, err := n.kubernetes(ctx, endpoints)
+	api, err := n.awaitKubernetes(ctx, endpoints)
 	if err != nil {
 		return err
 	}
@@ -82,6 +85,27 @@ const RestoredVariable = "EM_INFRA_RESTORED_CONTROL_PLANE"
 func (n Node) Abandon(ctx context.Context) {
 	n.say("%s is the only control plane: etcd is restored on its next machine", n.Name)
 	n.reset(ctx)
+}
+
+// awaitKubernetes returns the Kubernetes API of one of the control planes, and waits while none answers: the run that removes the worker may
+// just be switching one on.
+func (n Node) awaitKubernetes(ctx context.Context, controlPlanes []string) (api *nodeops.Kubernetes, err error) {
+	limit := cmp.Or(n.patience, rebootTimeout)
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	isTold := false
+	_ = poll.Until(limited, interval, func(context.Context) (bool, error) { // the result of the last try is returned
+		api, err = n.kubernetes(ctx, controlPlanes)
+		if err != nil && !errors.Is(err, nodeops.ErrTalosconfig) && !isTold {
+			isTold = true
+			n.say("%s waits until a control plane answers, %s at most", n.Name, poll.InWords(limit))
+		}
+		return err == nil || errors.Is(err, nodeops.ErrTalosconfig), nil
+	})
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("removing %s: %w", n.Name, context.Cause(ctx))
+	}
+	return api, err
 }
 
 // kubernetes returns the Kubernetes API of one of the control planes.

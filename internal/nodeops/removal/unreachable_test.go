@@ -76,6 +76,33 @@ func TestAWorkerThatCannotBeReached(t *testing.T) {
 	require.Len(t, nodes.Items, 1)
 }
 
+// The only control plane is off while a worker is removed, and the same run switches it on.
+func TestAWorkerWaitsForAControlPlane(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	t.Parallel()
+	const vmid, name = first + 10, "worker-1"
+	c := newCluster(t, 1)
+	c.Join(vmid, name, machinetype.TypeWorker)
+	polltest.Succeeds(t, func() error {
+		return nodeops.WaitUntilReady(t.Context(), c.Talosconfig(), nodeops.Awaited{Nodes: []string{name}})
+	})
+	require.NoError(t, c.Fleet.PowerOff(first))
+	worker := removal.Node{Name: name, Address: c.Address(vmid).String(), Talosconfig: c.Talosconfig()}
+	waiting := &noted{text: "worker-1 waits until a control plane answers, 3 min at most", said: make(chan struct{})}
+	worker.Progress = waiting
+	removed := make(chan error, 1)
+	go func() { removed <- worker.RemoveWorker(t.Context()) }()
+	<-waiting.said
+	c.PowerOn(first, nameOf(first))
+	require.NoError(t, <-removed)
+
+	require.NoError(t, c.Fleet.PowerOff(first))
+	worker = removal.Impatient(worker, time.Second)
+	require.ErrorContains(t, worker.RemoveWorker(t.Context()), "worker-1 is not removed, because no control plane answers (")
+}
+
 // holdsBackAPodOn creates a pod on a node, and a PodDisruptionBudget that holds it back.
 func (c *cluster) holdsBackAPodOn(node string) {
 	c.t.Helper()

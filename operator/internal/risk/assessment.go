@@ -105,6 +105,7 @@ func Assess(steps []plan.Step, seen Seen) Assessment {
 	slices.SortStableFunc(a.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.Subject, b.Subject))
 	})
+	a.judgeKubernetes()
 	a.judgeTurns()
 	a.noteReboots()
 	if len(a.Findings) == 0 && unsaid > 0 {
@@ -142,6 +143,24 @@ func (f *Finding) merge(other Finding) {
 	f.Means = append(f.Means, other.Means...)
 	f.Needs = append(f.Needs, other.Needs...)
 	f.Undo = append(f.Undo, other.Undo...)
+}
+
+// judgeKubernetes refuses to upgrade Kubernetes in the run that removes a control plane: that is removed last, and would keep the former
+// version meanwhile; without a control plane that stays there would be none to upgrade.
+func (a *Assessment) judgeKubernetes() {
+	var leave []string
+	for _, f := range a.Findings {
+		if f.rank == rankControlPlane && f.Kind == Delete {
+			leave = append(leave, f.Subject)
+		}
+	}
+	at := slices.IndexFunc(a.Findings, func(f Finding) bool { return !f.kubernetes.IsZero() })
+	if at < 0 || len(leave) == 0 {
+		return
+	}
+	f := &a.Findings[at]
+	f.Kind, f.Means = Impossible, []string{"not in the run that removes a control plane (" + strings.Join(leave, ", ") + "), which would keep " + f.kubernetes.String()}
+	f.Undo = []string{"set kubernetes.version back to " + f.kubernetes.String() + ", run up, and then upgrade Kubernetes"}
 }
 
 // judgeTurns separates the control planes that are replaced from each other and from those that are made or reboot: the lane knows the

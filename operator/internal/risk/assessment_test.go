@@ -636,6 +636,21 @@ func TestControlPlanesLeaveOneByOne(t *testing.T) {
 	require.Empty(t, assess(node("w-1", "worker", 111, apitype.OpDelete, nil)...).LostControlPlanes())
 }
 
+// A control plane that is removed would keep the former version of Kubernetes, and may be the only one that runs.
+func TestKubernetesIsNotUpgradedWhileAControlPlaneLeaves(t *testing.T) {
+	t.Parallel()
+	a := assess(append(slices.Concat(
+		node("cp-1", "control-plane", 101, apitype.OpDelete, nil), same("cp-2", "control-plane", 102), same("cp-3", "control-plane", 103),
+	), kubernetes("v1.35.4", "v1.35.5"))...)
+	require.Equal(t, ` CANNOT   Kubernetes  v1.35.4 → v1.35.5 (API servers one by one, kubelets last; no node reboots)
+          not in the run that removes a control plane (cp-1), which would keep v1.35.4
+ DELETE   cp-1        VM 101 on vmhost is deleted
+          drained, and its member leaves etcd first; control planes that stay: 2
+`, written(t, a))
+	require.Equal(t, "refused: set kubernetes.version back to v1.35.4, run up, and then upgrade Kubernetes, or put cp-1 back into nodes.yaml",
+		a.Refusal([]risk.Permission{{Flag: risk.FlagDelete, Subject: "cp-1"}}))
+}
+
 // A control plane is replaced by the engine, whose order the lane does not know.
 func TestAControlPlaneIsReplacedAlone(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,50 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/nodeops/removal"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// expulsionPatience is how long the Kubernetes API of a control plane that stays may take to answer.
+const expulsionPatience = time.Minute
+
+// ExpelDead implements [upCluster].
+func (s *session) ExpelDead(ctx context.Context, judged judgement) error {
+	leave := judged.LostControlPlanes()
+	if len(leave) == 0 || judged.Recovers != "" || len(judged.Lost) > 0 { // etcd is restored, or begins anew
+		return nil
+	}
+	health, err := s.etcd().health(ctx)
+	if err != nil {
+		return err
+	}
+	leaving := removal.ControlPlane{
+		Node:   removal.Node{Talosconfig: health.Talosconfig, Progress: notes{s.Operator}},
+		Limits: removal.Limits{Answer: expulsionPatience},
+	}
+	for _, name := range leave {
+		leaving.Leave = append(leaving.Leave, s.bornAs(name))
+	}
+	for _, node := range s.inventory.Nodes.ControlPlanes() {
+		leaving.Stay = append(leaving.Stay, rolling.Node{Name: node.Name, Address: node.Address, ControlPlane: true})
+	}
+	err = leaving.ExpelDead(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.emit(Note{Text: fmt.Sprintf("a control plane that leaves is dead, and its member is still in etcd: %v; its removal at the end of the run tries again", err)})
+		return nil
+	}
+	return err
+}
+
+// notes emits each line as a note.
+type notes struct{ *Operator }
+
+func (n notes) Write(line []byte) (int, error) {
+	n.emit(Note{Text: strings.TrimSpace(string(line))})
+	return len(line), nil
+}
