@@ -154,7 +154,7 @@ var whole = []string{
 }
 
 // engineStep is the place of the engine in it.
-const engineStep = 13
+const engineStep = 14
 
 func TestTheOrderOfAnUp(t *testing.T) {
 	t.Parallel()
