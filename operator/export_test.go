@@ -212,3 +212,11 @@ func (o *Operator) FindBackup(ctx context.Context, name string) (Backup, error) 
 func (o *Operator) ProxmoxToken(ctx context.Context) (token string, place stacks.TokenPlace, err error) {
 	return o.proxmoxToken(ctx, "")
 }
+
+// VerifyCluster waits until a cluster is healthy, by what ask says of it, on the stack home.
+func VerifyCluster(ctx context.Context, ask func(time.Time) status.Report, emit func(Event)) (status.Report, error) {
+	return verification{
+		ask:   func(_ context.Context, now time.Time) status.Report { return ask(now) },
+		clock: systemClock{}, place: remedy.Place{Stack: "--stack home"}, emit: emit,
+	}.run(ctx)
+}

@@ -17,25 +17,29 @@ const (
 	// verifyPatience covers image pulls on a slow line after the nodes have joined.
 	verifyPatience = 10 * time.Minute
 	verifyInterval = 2 * time.Second
+	// awayPatience is how long a machine may be off until the wait ends: nothing starts it meanwhile.
+	awayPatience = time.Minute
 	// verifyReminder is the interval between two messages about what is waited for.
 	verifyReminder = 15 * time.Second
 )
 
 // verification waits until a cluster is healthy.
 type verification struct {
-	sources status.Sources
-	clock   Clock
-	place   remedy.Place
-	emit    func(Event)
+	ask    func(ctx context.Context, now time.Time) status.Report
+	health nodeops.Health
+	clock  Clock
+	place  remedy.Place
+	emit   func(Event)
 }
 
 // verification returns the verification of the cluster in the state.
 func (s *session) verification(ctx context.Context) (verification, error) {
 	sources, err := s.sources(ctx)
-	return verification{sources: sources, clock: s.clock, place: s.place, emit: s.emit}, err
+	return verification{ask: sources.Report, health: sources.Health(), clock: s.clock, place: s.place, emit: s.emit}, err
 }
 
-// run waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks.
+// run waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks. If machines
+// are off, the limit is shorter.
 func (v verification) run(ctx context.Context) (status.Report, error) {
 	began := v.clock.Now()
 	report, err := v.untilWell(ctx)
@@ -44,6 +48,10 @@ func (v verification) run(ctx context.Context) (status.Report, error) {
 	}
 	lacks := report.Lacks()
 	v.emit(Verified{Report: report, Took: v.clock.Now().Sub(began)})
+	if away := report.Away(); len(lacks) > 0 && len(away) > 0 {
+		return report, fmt.Errorf("the cluster does not work:\n  %s\nrun `em-infra up %s`, which starts or creates what is away (%s), and verifies the cluster",
+			strings.Join(lacks, "\n  "), v.place.Stack, strings.Join(away, ", "))
+	}
 	if len(lacks) > 0 {
 		return report, fmt.Errorf("the cluster was made, and does not work%s:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
 			later(report), strings.Join(append(lacks, report.At(v.place).Remedies()...), "\n  "), v.place.Stack, phase.Verify)
@@ -62,18 +70,21 @@ func later(report status.Report) string {
 // untilWell polls the status and reports now and then what it waits for.
 func (v verification) untilWell(ctx context.Context) (status.Report, error) {
 	began := v.clock.Now()
-	registration := &nodeops.Registration{Health: v.sources.Health(), Now: v.clock.Now}
-	for reminded := began; ; {
+	registration := &nodeops.Registration{Health: v.health, Now: v.clock.Now}
+	for reminded, wereThere := began, began; ; {
 		now := v.clock.Now()
-		report := v.sources.Report(ctx, now)
-		lacks := report.Lacks()
-		if len(lacks) == 0 || report.IsAlarmed() || now.Sub(began) > verifyPatience {
+		report := v.ask(ctx, now)
+		lacks, limit := report.Lacks(), awayPatience
+		if len(report.Away()) == 0 {
+			wereThere, limit = now, verifyPatience
+		}
+		if len(lacks) == 0 || report.IsAlarmed() || now.Sub(began) > verifyPatience || now.Sub(wereThere) > awayPatience {
 			return report, nil
 		}
 		v.registerAgain(ctx, registration, report)
 		if now.Sub(reminded) > verifyReminder {
 			reminded = now
-			v.emit(Progress{Part: phase.Verify.String(), What: fmt.Sprintf("waits for %s, %.0f min at most", lacks[0], verifyPatience.Minutes()), Took: now.Sub(began)})
+			v.emit(Progress{Part: phase.Verify.String(), What: fmt.Sprintf("waits for %s, %.0f min at most", lacks[0], limit.Minutes()), Took: now.Sub(began)})
 		}
 		select {
 		case <-ctx.Done():

@@ -181,6 +181,18 @@ func (r Report) IsAlarmed() bool {
 	return slices.ContainsFunc(r.Members, func(m nodeops.EtcdMember) bool { return m.Alarmed })
 }
 
+// Away returns the names of the machines that are off, absent, or unknown to the state. Only an up starts or creates them: no other wait ends
+// that.
+func (r Report) Away() []string {
+	var away []string
+	for _, machine := range r.Machines {
+		if machine.VM != "" && (machine.VM != running || !machine.Known) {
+			away = append(away, machine.Name)
+		}
+	}
+	return away
+}
+
 // Remedies returns what to do about problems that do not disappear by themselves: an etcd member that stays a learner (talos
 // v1.12.4, internal/app/machined/pkg/system/services/etcd.go, promoteMember), and an etcd whose data is lost.
 func (r Report) Remedies() []string {
