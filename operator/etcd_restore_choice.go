@@ -8,7 +8,6 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/state"
-	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
@@ -70,20 +69,11 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 // checkSilent refuses while a control plane runs and does not answer: with others like it, it may still have a quorum, and two clusters
 // with the same keys would run side by side.
 func (s *restorer) checkSilent(r *etcdRestoration) error {
-	var problems []error
-	for _, node := range r.seen.ControlPlanes {
-		if vmid := vmidOf(s.inventory.Nodes, node.Name); node.Data == etcdrestore.Silent && r.seen.Power[node.Name] == "running" {
-			problems = append(problems, fmt.Errorf("%s does not answer (%w) and its VM %d runs, so its etcd may still work: wait until it answers, or stop it with `qm stop %d` on its host, then run `em-infra etcd restore` again",
-				node.Name, node.Problem, vmid, vmid))
-		}
+	vmids := map[string]int{}
+	for _, node := range s.inventory.Nodes {
+		vmids[node.Name] = node.VMID
 	}
-	if len(problems) == 0 {
-		problems = append(problems, r.seen.MajorityIsOff())
-	}
-	if err := errors.Join(problems...); err != nil {
-		return refused(s.place.CompleteError(err))
-	}
-	return nil
+	return refused(s.place.CompleteError(cmp.Or(r.seen.StillRun(vmids), r.seen.MajorityIsOff())))
 }
 
 // powerOf returns the status of each node's VM that is there, by the name of the node.
@@ -110,16 +100,6 @@ func (s *restorer) nameOf(vmid int) string {
 		}
 	}
 	return ""
-}
-
-// vmidOf returns the VMID of a node; 0 if the inventory does not have it.
-func vmidOf(nodes inventory.Nodes, name string) int {
-	for _, node := range nodes {
-		if node.Name == name {
-			return node.VMID
-		}
-	}
-	return 0
 }
 
 // salvage keeps what each control plane has of etcd's data, and returns the newest of it and where it is from; nil if none has any.

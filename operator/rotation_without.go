@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -71,4 +72,14 @@ func (r *secretsRun) tellLeftOut() {
 		}
 		r.emit(Note{Text: r.place.Complete(fmt.Sprintf("%s was left out and has the former secrets: %s", node.Name, deletes))})
 	}
+}
+
+// vmidOf returns the VMID of a node; 0 if the inventory does not have it.
+func vmidOf(nodes inventory.Nodes, name string) int {
+	for _, node := range nodes {
+		if node.Name == name {
+			return node.VMID
+		}
+	}
+	return 0
 }

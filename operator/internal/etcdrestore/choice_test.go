@@ -111,6 +111,29 @@ func TestASnapshotThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
+// TestControlPlanesThatStillRun: one of three is stopped, so that the restore goes on without it. Most of them have to answer or be deleted,
+// since the restore also stops for machines that are only off.
+func TestControlPlanesThatStillRun(t *testing.T) {
+	t.Parallel()
+	silent, vmids := errors.New("its Talos API does not answer"), map[string]int{"cp-1": 101, "cp-2": 102, "cp-3": 103}
+	const stops = "cp-1 does not answer (its Talos API does not answer) and its VM 101 runs, so its etcd may still work: wait until it answers, or stop it with `qm stop 101` on its host, then run `em-infra etcd restore` again"
+	const deletes = "cp-1 does not answer (its Talos API does not answer) and its VM 101 runs, so its etcd may still work: wait until it answers, or reset it with `qm reset 101` on its host; " +
+		"if it never answers, delete its VM with `qm stop 101 && qm destroy 101 --purge` on its host, then run `em-infra etcd restore` again"
+	one, second, third := etcdrestore.ControlPlane{Node: rolling.Node{Name: "cp-1"}, Problem: silent}, etcdrestore.ControlPlane{Node: rolling.Node{Name: "cp-2"}, Problem: silent}, etcdrestore.ControlPlane{Node: rolling.Node{Name: "cp-3"}, Data: etcdrestore.Some}
+	for _, test := range []struct {
+		name string
+		seen etcdrestore.Seen
+		want string
+	}{
+		{"the only one", etcdrestore.Seen{ControlPlanes: []etcdrestore.ControlPlane{one}, Power: map[string]string{"cp-1": "running"}}, deletes},
+		{"one of three, of which another is deleted", etcdrestore.Seen{ControlPlanes: []etcdrestore.ControlPlane{one, second, third}, Power: map[string]string{"cp-1": "running"}}, stops},
+		{"one of three, of which another is off", etcdrestore.Seen{ControlPlanes: []etcdrestore.ControlPlane{one, second, third}, Power: map[string]string{"cp-1": "running", "cp-2": "stopped"}}, deletes},
+	} {
+		require.EqualError(t, test.seen.StillRun(vmids), test.want, test.name)
+	}
+	require.NoError(t, etcdrestore.Seen{ControlPlanes: []etcdrestore.ControlPlane{one}, Power: map[string]string{"cp-1": "stopped"}}.StillRun(vmids))
+}
+
 // TestControlPlanesThatAreOnlyOffAreStarted: a majority of them has all data, so nothing is restored.
 func TestControlPlanesThatAreOnlyOffAreStarted(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package etcdrestore
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -31,6 +32,31 @@ func (s Seen) SwitchedOff() (names []string) {
 		}
 	}
 	return names
+}
+
+// StillRun returns an error for each control plane that is silent and whose machine runs, given the VMIDs by their names. If they and those
+// that are off are a majority, one that is only stopped would stop the restore again, so its machine has to be deleted.
+func (s Seen) StillRun(vmids map[string]int) error {
+	var run []error
+	away := len(s.SwitchedOff())
+	for _, node := range s.ControlPlanes {
+		if node.Data == Silent && s.Power[node.Name] == "running" {
+			away++
+		}
+	}
+	for _, node := range s.ControlPlanes {
+		if node.Data != Silent || s.Power[node.Name] != "running" {
+			continue
+		}
+		vmid := vmids[node.Name]
+		way := fmt.Sprintf("stop it with `qm stop %d` on its host", vmid)
+		if away > len(s.ControlPlanes)/2 {
+			way = fmt.Sprintf("reset it with `qm reset %[1]d` on its host; if it never answers, delete its VM with `qm stop %[1]d && qm destroy %[1]d --purge` on its host", vmid)
+		}
+		run = append(run, fmt.Errorf("%s does not answer (%w) and its VM %d runs, so its etcd may still work: wait until it answers, or %s, then run `em-infra etcd restore` again",
+			node.Name, node.Problem, vmid, way))
+	}
+	return errors.Join(run...)
 }
 
 // MajorityIsOff returns an error if a majority of the control planes is only switched off. Switched on by the run, they would be an etcd
