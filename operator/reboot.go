@@ -61,10 +61,10 @@ func (s *session) reboot(ctx context.Context, options RebootOptions) error {
 		return err
 	}
 	lane := rolling.NewLane(health, rolling.Options{MinReady: s.inventory.Cluster.Upgrade.MinReady()})
-	for _, node := range nodes {
+	for i, node := range nodes {
 		began := s.clock.Now()
 		if err := rebootOne(ctx, lane, health, node); err != nil {
-			return err
+			return s.place.After("reboot " + strings.Join(rolling.Names(nodes[i:]), " ")).CompleteError(err)
 		}
 		s.emit(Progress{Part: "reboot", What: node.Name + " works again", Took: s.clock.Now().Sub(began)})
 	}

@@ -45,7 +45,7 @@ func (o *Operator) Rollback(ctx context.Context, options RollbackOptions) error 
 	began := s.clock.Now()
 	before, after, err := rollBack(ctx, rolling.NewLane(health, rolling.Options{MinReady: s.inventory.Cluster.Upgrade.MinReady()}), health, nodes[0])
 	if err != nil {
-		return err
+		return s.place.After("node rollback " + options.Node).CompleteError(err)
 	}
 	s.emit(Progress{Part: "rollback", What: fmt.Sprintf("%s runs %s again, and works", options.Node, after), Took: s.clock.Now().Sub(began)})
 	s.emit(Rebooting{fmt.Sprintf("the inventory still says what it said: the next `em-infra up` brings %s to %s again, so mend the cause first", before, options.Node)})

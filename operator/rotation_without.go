@@ -48,7 +48,7 @@ func (r *secretsRun) again(ctx context.Context, err error) error {
 	if lost := r.silent(ctx); len(lost) > 0 {
 		silent = fmt.Sprintf("; if %s is lost for good, stop its machine if there is one, and add %s", strings.Join(rolling.Names(lost), " and "), withoutFlags(lost))
 	}
-	return r.place.CompleteError(fmt.Errorf("%w: mend that, then run `em-infra rotate %s` again%s, which goes on from there%s", err, r.what, flags, silent))
+	return r.place.After("rotate " + r.what).CompleteError(fmt.Errorf("%w: mend that, then run `em-infra rotate %s` again%s, which goes on from there%s", err, r.what, flags, silent))
 }
 
 // silent returns the nodes that do not answer; none if the run is interrupted.

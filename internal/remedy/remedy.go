@@ -24,6 +24,9 @@ type Place struct {
 	Stack string
 	// Up are flags that `em-infra up` needs besides, as in --allow-replace k3s-dev-control-1. Default: none.
 	Up string
+	// Again is the command of em-infra, without its name, that is run instead of the up in "run up again", as in reboot k3s-dev-worker-1.
+	// Default: none, it is up.
+	Again string
 	// Lab are the flags that select the lab, as in --stack k3s-dev. With them, commands of the lab replace those on a host, which
 	// has no login there. Default: none, no rehearsal.
 	Lab string
@@ -42,6 +45,12 @@ func On(stack, inventory string, rehearsed bool) Place {
 	return place
 }
 
+// After returns the place of a user whose command, without em-infra's name, has failed and is run again.
+func (p Place) After(command string) Place {
+	p.Again = command
+	return p
+}
+
 // commandForm matches a command in a message, with the words that may follow a command on a host.
 var commandForm = regexp.MustCompile("`([^`]+)`( on (?:its host|the host|[a-zA-Z0-9.-]*[a-zA-Z0-9]))?")
 
@@ -56,6 +65,9 @@ func Commands(message string) []string {
 
 // Complete returns the message with its commands completed for the place.
 func (p Place) Complete(message string) string {
+	if p.Again != "" {
+		message = strings.ReplaceAll(message, "run up again", "run `"+tool+" "+p.Again+"` again")
+	}
 	return commandForm.ReplaceAllStringFunc(message, func(found string) string {
 		parts := commandForm.FindStringSubmatch(found)
 		command, onHost := parts[1], parts[2]
@@ -139,7 +151,7 @@ func needsStack(verb string) bool {
 	words, flags, _ := strings.Cut(verb, " --")
 	switch {
 	case flags == "":
-		return slices.Contains(stackCommands, verb) || strings.HasPrefix(verb, "reboot ")
+		return slices.Contains(stackCommands, verb) || strings.HasPrefix(verb, "reboot ") || strings.HasPrefix(verb, "node rollback ")
 	case flags == "help" || strings.Contains(verb, "--stack") || strings.Contains(verb, "--lab"):
 		return false
 	default:

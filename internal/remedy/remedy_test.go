@@ -18,6 +18,14 @@ func TestCompleteWithFlagsOfUp(t *testing.T) {
 	require.Equal(t, "see `em-infra status --stack home`, then `em-infra up --stack home --allow-replace home-control-1`", place.Complete("see `em-infra status`, then `em-infra up`"))
 }
 
+// TestWhatIsRunAgain: a reboot that failed is not repeated by an up.
+func TestWhatIsRunAgain(t *testing.T) {
+	t.Parallel()
+	place := remedy.Place{Stack: "--stack home", Again: "reboot worker-1 worker-2"}
+	require.Equal(t, "mend that, then run `em-infra reboot worker-1 worker-2 --stack home` again", place.Complete("mend that, then run up again"))
+	require.Equal(t, "mend that, then run up again", remedy.Place{Stack: "--stack home"}.Complete("mend that, then run up again"))
+}
+
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	real := remedy.Place{Tool: "go run ./cmd/em-infra", Name: "home", Stack: "--stack home"}
