@@ -86,6 +86,7 @@ func (o *Operator) session(purpose string) *session {
 	s.state = &stackstate.State{
 		Backups: o.backups(), Place: s.place, Now: o.clock.Now, Kept: o.tellBackup, Bucket: o.backupBucket,
 	}
+	s.state.Reach = func() error { return s.statePlace(o.workspace.Backend).check(context.Background()) }
 	s.consent = consent{person: o.options.Person, stack: o.workspace.Stack, place: s.place}
 	if !o.options.Yes {
 		s.consent.purpose = purpose

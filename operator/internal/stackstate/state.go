@@ -31,6 +31,10 @@ type State struct {
 	// none.
 	Bucket func(context.Context) (*backup.Remote, error)
 
+	// Reach returns why nothing can be kept in the place of the state now; nil if something can. It is asked about a state that cannot be
+	// read. Default: nil, it is not asked.
+	Reach func() error
+
 	exported   *engine.Exported // the cache of Last
 	exportedAt uint64           // the CLI's number of writes at that time
 }
@@ -74,10 +78,16 @@ func (s *State) readable(ctx context.Context, err error) error {
 	}
 }
 
-// Unreadable adds to an error what to do about a state that cannot be read.
+// Unreadable adds to an error what to do about a state that cannot be read. If its place cannot be reached, it returns why: the state may be
+// whole.
 func (s *State) Unreadable(err error) error {
 	if newer := new(engine.FormatError); errors.As(err, &newer) {
 		return refusal.Of(newer)
+	}
+	if s.Reach != nil {
+		if err := s.Reach(); err != nil {
+			return err
+		}
 	}
 	remedy := "put a backup back with `em-infra state restore " + s.Place.Stack + "`"
 	if errors.Is(err, engine.ErrNoStack) {

@@ -42,6 +42,12 @@ func TestAStateThatCannotBeReadIsRefused(t *testing.T) {
 	require.EqualError(t, err, "the state of stack k3s-dev cannot be read (unexpected end of JSON input): put a backup back with `em-infra state restore --stack k3s-dev --lab`")
 	require.ErrorIs(t, err, damaged)
 	require.ErrorAs(t, err, new(*refusal.Error))
+
+	away := refusal.Of(errors.New("the bucket s3://states does not answer"))
+	s.Reach = func() error { return away }
+	require.Equal(t, away, s.Unreadable(damaged), "a backup would replace a state that is whole")
+	s.Reach = func() error { return nil }
+	require.ErrorIs(t, s.Unreadable(damaged), damaged)
 }
 
 // TestPastStatesAreNewestFirst: a damaged backup is an error that names it, because it may be a witness that a machine was in use.
