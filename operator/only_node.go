@@ -54,7 +54,7 @@ func (s *session) narrowToNode(ctx context.Context, node string) (targets []stri
 		}
 	}
 	slices.Sort(targets)
-	return slices.Compact(targets), nil
+	return s.untorn(ctx, seen, slices.Compact(targets))
 }
 
 func nodeNames(inv *inventory.Inventory) []string {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator/internal/span"
 	"github.com/em-infra/em-infra/stacks"
@@ -67,7 +69,22 @@ func (s *session) Narrow(ctx context.Context, p span.Span) (targets []string, er
 	if missing, of := span.FirstMissing(seen, p.Last); p.Only && missing != "" {
 		return nil, refused(fmt.Errorf("phase %s needs %s, of which %s is missing: run `em-infra up %s --until %s` first", p.Last, of, missing, s.place.Stack, of))
 	}
-	return p.Targets(seen), nil
+	return s.untorn(ctx, seen, p.Targets(seen))
+}
+
+// untorn returns the targets without removals that are not complete in this run. It refuses targets with which the engine would leave a
+// state that contradicts itself.
+func (s *session) untorn(ctx context.Context, seen []apitype.EngineEvent, targets []string) ([]string, error) {
+	exported, err := s.state.Seen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	targets = span.WithoutTorn(seen, targets, exported.Deployment.Resources)
+	if removed, keeps := span.Torn(seen, targets, exported.Deployment.Resources); removed != "" {
+		return nil, refused(fmt.Errorf("the plan removes %s and changes %s, which needs it, and this run would do neither: run up without --until, --only and --only-node; "+
+			"without them already, let one up remove it, and make the other changes afterwards", removed, keeps))
+	}
+	return targets, nil
 }
 
 // setProgram sets the last phase of the program.

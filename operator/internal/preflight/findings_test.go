@@ -357,6 +357,13 @@ var findings = []struct {
 		preflight.Report{},
 	},
 	{
+		"a GPU worker that changes its VMID", func(s *preflight.Snapshot) {
+			add(s, pve.Guest{VMID: 400, Name: "gpu1", Node: "pve1", Type: "qemu", Status: "running"}, pve.GuestConfig{"hostpci0": "0000:01:00.0,pcie=1"})
+			s.Knows[400] = true
+		},
+		preflight.Report{},
+	},
+	{
 		"a node that changes its VMID, and runs unknown to the state", func(s *preflight.Snapshot) { addFormer(s, "running", true) },
 		[]preflight.Check{{
 			Name: "address", Result: preflight.Fail, Sentence: "w1 has another vmid than VM 400 (w1 on pve2), which is its machine, runs, and is not in the state",

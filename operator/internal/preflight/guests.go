@@ -52,10 +52,15 @@ func isBeingMade(guest pve.Guest, config Reading[pve.GuestConfig]) bool {
 	return nameless && guest.Type == qemu && (locked || len(config.Value) > 0 && config.Value.IsEmpty())
 }
 
-// strangers returns the guests that are neither nodes nor templates of the inventory, sorted by VMID.
+// strangers returns the guests that are neither nodes nor templates of the inventory, sorted by VMID. A node's machine with another VMID is
+// none if the state knows it: a run deletes it before it creates the next one.
 func strangers(inv *inventory.Inventory, found Snapshot) []pve.Guest {
 	own := vmids(inv)
-	all := slices.DeleteFunc(slices.Clone(found.Guests.Value), func(guest pve.Guest) bool { return slices.Contains(own, guest.VMID) })
+	all := slices.DeleteFunc(slices.Clone(found.Guests.Value), func(guest pve.Guest) bool {
+		isReplaced := found.Knows[guest.VMID] && guest.Type == qemu &&
+			slices.ContainsFunc(inv.Nodes, func(node inventory.Node) bool { return found.isNamed(guest, node.Name) })
+		return slices.Contains(own, guest.VMID) || isReplaced
+	})
 	slices.SortFunc(all, func(a, b pve.Guest) int { return a.VMID - b.VMID })
 	return all
 }

@@ -34,7 +34,7 @@ func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 			switch {
 			case !slices.Contains(theirAddresses, own.address):
 			case found.isFormer(guest, own.owner):
-				s.former(own, guest, found)
+				s.former(own, guest)
 			default:
 				s.address(own, guest, found)
 			}
@@ -50,20 +50,18 @@ func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 
 // isFormer reports whether a guest is a node's machine with another VMID.
 func (found Snapshot) isFormer(guest pve.Guest, owner string) bool {
-	return guest.Type == qemu && found.isNamed(guest, owner) && (found.Knows[guest.VMID] || found.belongs(guest))
+	return guest.Type == qemu && found.isNamed(guest, owner) && found.belongs(guest)
 }
 
-// former adds a finding about a guest that is a node's machine with another VMID, unless the state knows it: a run replaces it then. Else it
-// would stay, and run beside the new one with the same address.
-func (s *collector) former(own ownedAddress, guest pve.Guest, found Snapshot) {
+// former adds a finding about a guest that is a node's machine with another VMID, and that the state does not know: it would run beside the
+// new one with the same address.
+func (s *collector) former(own ownedAddress, guest pve.Guest) {
 	takenOver := fmt.Sprintf("set vmid: %d for %s in nodes.yaml, then up takes it over", guest.VMID, own.owner)
-	switch {
-	case found.Knows[guest.VMID]: // the plan shows it
-	case guest.Status == "running":
+	if guest.Status == "running" {
 		s.fail("address", takenOver, "%s has another vmid than %s, which is its machine, runs, and is not in the state", own.owner, Described(guest))
-	default:
-		s.warn("address", takenOver+", or delete it", "%s has another vmid than %s, which is its machine and is not in the state", own.owner, Described(guest))
+		return
 	}
+	s.warn("address", takenOver+", or delete it", "%s has another vmid than %s, which is its machine and is not in the state", own.owner, Described(guest))
 }
 
 // address adds a finding about a duplicate address. It is only a warning while the other guest is off.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/operator/internal/span"
@@ -22,6 +23,50 @@ func TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers(t *testing.T) {
 
 	require.Equal(t, map[apitype.OpType]int{apitype.OpCreate: 1, apitype.OpSame: 1}, span.Counted([]string{"new", "old"}, seen, all))
 	require.Equal(t, all, span.Counted(nil, seen, all))
+}
+
+// TestWhatIsRemovedIsNotTornApart: a run of targets neither keeps what depends on something that the program removes, nor deletes what
+// something depends on that goes later.
+func TestWhatIsRemovedIsNotTornApart(t *testing.T) {
+	t.Parallel()
+	const stack = "urn:pulumi:home::em-infra::a:b:C::"
+	step := func(name string, op apitype.OpType) apitype.EngineEvent {
+		return apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: apitype.StepEventMetadata{URN: stack + name, Op: op}}}
+	}
+	seen := []apitype.EngineEvent{
+		step("bootstrap", apitype.OpUpdate), step("membership", apitype.OpDelete), step("node", apitype.OpDelete), step("vm", apitype.OpDelete), step("chart", apitype.OpDelete), step("new-vm", apitype.OpCreate),
+	}
+	present := []apitype.ResourceV3{
+		{URN: stack + "node"}, {URN: stack + "vm", Parent: stack + "node"}, {URN: stack + "membership", Dependencies: []resource.URN{stack + "vm"}},
+		{URN: stack + "bootstrap", PropertyDependencies: map[resource.PropertyKey][]resource.URN{"node": {stack + "membership"}}}, {URN: stack + "chart"},
+	}
+	for _, test := range []struct {
+		name           string
+		targets, kept  []string
+		removed, keeps string
+	}{
+		{"all but the last phase", []string{"new-vm", "bootstrap", "membership", "vm", "node"}, []string{"new-vm", "bootstrap", "membership", "vm", "node"}, "", ""},
+		{"its first phases", []string{"new-vm", "bootstrap", "vm", "node"}, []string{"new-vm", "bootstrap"}, "", ""},
+		{"what needs it is kept", []string{"new-vm", "vm", "node"}, []string{"new-vm"}, "membership", "bootstrap"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var targets, kept []string
+			for _, name := range test.targets {
+				targets = append(targets, stack+name)
+			}
+			for _, urn := range span.WithoutTorn(seen, targets, present) {
+				kept = append(kept, resource.URN(urn).Name())
+			}
+			require.Equal(t, test.kept, kept)
+			for i, name := range kept {
+				kept[i] = stack + name
+			}
+			removed, keeps := span.Torn(seen, kept, present)
+			require.Equal(t, test.removed, removed)
+			require.Equal(t, test.keeps, keeps)
+		})
+	}
 }
 
 // TestTheEngineIsGivenTargetsOrWhatToLeaveOut: the CLI refuses both at once.

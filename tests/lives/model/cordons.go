@@ -1,6 +1,10 @@
 package model
 
-import "maps"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Cordons are the Nodes that a person has cordoned, by name. They stay so as long as the Node exists: a machine that is replaced gets a new
 // Node, and one that is made anew because it was deleted by hand finds the old one.
@@ -37,17 +41,26 @@ func (c Cordons) GoBack(snapshot Cordons) {
 	}
 }
 
-// After returns what is left of them after a successful up: a machine that was replaced has a new Node, and nothing is unsure any more.
+// After returns what is left of them after a successful up: a machine that was replaced has a new Node, and nothing is unsure any more. The
+// Node of the only control plane is in the snapshot that its next machine begins with; of one that became the only one it is not.
 func (c Cordons) After(seen Seen) Cordons {
 	left := Cordons{}
 	for name, cordon := range c {
 		disk := systemDisk(name, seen)
 		isReplaced := cordon.Disk != "" && cordon.Disk != disk
+		if isReplaced && isOnlyControlPlane(name, seen) {
+			isReplaced, cordon.Unsure = false, true
+		}
 		if disk != "" && !isReplaced && (!cordon.Unsure || seen.Nodes[name].Cordoned) {
 			left[name] = Cordon{Disk: disk}
 		}
 	}
 	return left
+}
+
+func isOnlyControlPlane(name string, seen Seen) bool {
+	others := slices.ContainsFunc(seen.Machines, func(m Machine) bool { return m.Name != name && strings.HasPrefix(m.Name, "control-") })
+	return strings.HasPrefix(name, "control-") && !others
 }
 
 // systemDisk returns what identifies the system disk of a machine; empty if there is no such machine.

@@ -49,6 +49,24 @@ func TestACordonGoesWithItsNode(t *testing.T) {
 	}
 }
 
+// TestTheCordonOfTheOnlyControlPlane is in the snapshot that its next machine begins with.
+func TestTheCordonOfTheOnlyControlPlane(t *testing.T) {
+	t.Parallel()
+	after := func(cordoned bool, others ...string) model.Seen {
+		seen := model.Seen{Host: model.Host{Machines: []model.Machine{{Name: "control-1", Disks: []model.Disk{{Identity: "second"}}}}}, Nodes: map[string]model.Node{"control-1": {Cordoned: cordoned}}}
+		for _, name := range others {
+			seen.Machines = append(seen.Machines, model.Machine{Name: name})
+		}
+		return seen
+	}
+	for _, cordoned := range []bool{true, false} {
+		c := model.Cordons{"control-1": {Disk: "first"}}
+		_, expected := c.After(after(cordoned, "worker-1"))["control-1"]
+		require.Equal(t, cordoned, expected)
+		require.Empty(t, c.After(after(cordoned, "control-2")))
+	}
+}
+
 // TestACordonComesBackWithEtcd: a snapshot from before a Node was uncordoned, or its machine replaced.
 func TestACordonComesBackWithEtcd(t *testing.T) {
 	t.Parallel()
