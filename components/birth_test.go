@@ -115,8 +115,14 @@ func (e *hookEngine) loss(t *testing.T, kind, before, after string) string {
 // birth calls the hook before the update of a configuration whose machine may be another one, and returns its refusal.
 func (e *hookEngine) birth(t *testing.T, hook, kind, before, after string) string {
 	t.Helper()
+	return e.birthWith(t, hook, kind, "machine configuration", before, after)
+}
+
+// birthWith is birth with a machine configuration of its own.
+func (e *hookEngine) birthWith(t *testing.T, hook, kind, configuration, before, after string) string {
+	t.Helper()
 	inputs := func(mark string) resource.PropertyMap {
-		text := "machine configuration"
+		text := configuration
 		if mark != "" {
 			text += "\n# Made for the machine with the UUID " + mark + "\n"
 		}

@@ -154,13 +154,14 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 				return err
 			}
 		}
+		switchesOn := args.Type == token.VirtualMachine && machineupdate.SwitchesOn(args.OldInputs.Mappable(), args.NewInputs.Mappable())
 		change := rolling.Change{
 			Node:          node,
 			Configuration: appliedConfiguration(args.NewInputs),
 			Reboots:       args.Type == token.VirtualMachine && machineupdate.Reboots(args.OldInputs, args.NewInputs),
-			SwitchesOn:    args.Type == token.VirtualMachine && machineupdate.SwitchesOn(args.OldInputs.Mappable(), args.NewInputs.Mappable()),
+			Adds:          switchesOn || isRecreated(args) && !node.ControlPlane, // the members of etcd change one by one
 		}
-		mayMiss := change.SwitchesOn && change.Reboots
+		mayMiss := switchesOn && change.Reboots
 		if mayMiss {
 			if err := r.awaitControlPlane(ctx, node); err != nil {
 				return err
@@ -186,11 +187,11 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 	}
 }
 
-// snapshotBefore keeps a snapshot of etcd before the change of a control plane. A machine that is off is changed without one: it may be
-// the one that etcd lacks.
+// snapshotBefore keeps a snapshot of etcd before the change of a control plane. One that is added is changed without one: it may be the one
+// that etcd lacks.
 func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) error {
 	health, err := r.health()
-	if err != nil || change.SwitchesOn || health.IsOff(ctx, change.Node) {
+	if err != nil || change.Adds || health.IsOff(ctx, change.Node) {
 		return err
 	}
 	return r.snapshot.before(ctx, change.Node, health, snapshotWait)

@@ -114,6 +114,8 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := any(node)
 	switch {
+	case strings.HasSuffix(r.URL.Path, "/nodes/"+onlyWorker):
+		w.WriteHeader(http.StatusNotFound)
 	case strings.HasSuffix(r.URL.Path, "/pods"):
 		answer = map[string]any{"items": []any{}}
 	case strings.HasSuffix(r.URL.Path, "/nodes"):
@@ -190,6 +192,17 @@ func TestAnUntouchedNodeTakesPodsAgain(t *testing.T) {
 			require.Equal(t, closedLane, s.enter(t, onlyWorker))
 		})
 	}
+}
+
+// TestAWorkerThatWasMadeAnewWaitsForNoTurn: the drain of the node ahead of it may wait for room on exactly this one.
+func TestAWorkerThatWasMadeAnewWaitsForNoTurn(t *testing.T) {
+	t.Parallel()
+
+	s := runSomewhere(t)
+	s.PowerOn(talostest.First+1, onlyWorker)
+	talostest.AwaitStage(t, s.Fleet, talostest.First+1, talos.StageMaintenance)
+	require.Empty(t, s.resize(t, onlyControlPlane), "it has its place in the lane")
+	require.Empty(t, s.birthWith(t, onlyWorker+"-enter", typeConfiguration, string(s.Configuration(machinetype.TypeWorker)), formerMark, newMark))
 }
 
 // resize calls the hook before an update that gives a machine more memory, and returns its refusal.

@@ -42,29 +42,30 @@ var _ rolling.Cluster = Health{}
 // Spare implements [rolling.Cluster]. The cluster can spare a node when all other etcd members are present, vote and have a
 // leader, the static pods of the other control planes run, and every other Node is Ready. If etcd runs on no node and has data on
 // none that is on but the changed one, there is nothing to lose: the cluster was not bootstrapped yet, or is off as a whole. A change of a
-// node that is off removes nothing from the cluster, and a machine that has not become a node yet is not waited for.
+// node that is off or that is added removes nothing from the cluster, and a machine that has not become a node yet is not waited for.
 func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
 	off, err := h.isOff(ctx, change.Node)
 	if err != nil {
 		return rolling.Terms{}, fmt.Errorf("%s: %w", change.Node.Name, err)
 	}
+	takesNothing := off || change.Adds // so the problems of others are no reason against it
 	members, err := h.etcdMembers(ctx, change.Node)
 	switch {
-	case off && err != nil, err == nil && len(members) == 0:
+	case takesNothing && err != nil, err == nil && len(members) == 0:
 		return rolling.Terms{}, nil
 	case err != nil:
 		return rolling.Terms{}, err
 	case len(change.Configuration) == 0 && h.isOutsider(ctx, members, change.Node, off):
 		return rolling.Terms{}, nil
 	}
-	if err := h.quorumWithout(ctx, members, change.Node); err != nil && !off {
+	if err := h.quorumWithout(ctx, members, change.Node); err != nil && !takesNothing {
 		return rolling.Terms{}, err
 	}
-	if err := h.othersServe(ctx, members, change.Node); err != nil && !off {
+	if err := h.othersServe(ctx, members, change.Node); err != nil && !takesNothing {
 		return rolling.Terms{}, err
 	}
 	networked, err := h.othersReady(ctx, change.Node, busy)
-	if err != nil && !off {
+	if err != nil && !takesNothing {
 		return rolling.Terms{}, err
 	}
 	former, err := h.bootThatEnds(ctx, change, off)

@@ -41,12 +41,12 @@ func TestAMachineThatIsNoNodeYetIsNotWaitedFor(t *testing.T) {
 	}
 
 	require.False(t, waitsFor(rolling.Change{Node: newcomer}), "it waits for its configuration")
-	require.False(t, waitsFor(rolling.Change{Node: absent, SwitchesOn: true}), "it is off")
+	require.False(t, waitsFor(rolling.Change{Node: absent, Adds: true}), "it is off")
 	require.True(t, waitsFor(rolling.Change{Node: newcomer, Configuration: []byte("{}")}), "it is configured")
 	require.True(t, waitsFor(rolling.Change{Node: m.member(), Reboots: true}))
 
 	list.set(own, nodeObject(t, absent.Name, false, ""))
-	require.True(t, waitsFor(rolling.Change{Node: absent, SwitchesOn: true}), "it was a node")
+	require.True(t, waitsFor(rolling.Change{Node: absent, Adds: true}), "it was a node")
 	twin := absent
 	twin.Address = m.address
 	require.True(t, waitsFor(rolling.Change{Node: twin}), "it is a member of etcd")
@@ -60,7 +60,7 @@ func TestAMachineOfWhichNobodyKnowsIsWaitedFor(t *testing.T) {
 	m.serveAPI(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	health := m.health()
 	health.Runs = func(context.Context, rolling.Node) (bool, error) { return false, nil }
-	terms, err := health.Spare(t.Context(), rolling.Change{Node: rolling.Node{Name: "worker-1", Address: freeAddress(t)}, SwitchesOn: true}, nil)
+	terms, err := health.Spare(t.Context(), rolling.Change{Node: rolling.Node{Name: "worker-1", Address: freeAddress(t)}, Adds: true}, nil)
 	require.NoError(t, err)
 	require.NotNil(t, terms.Back)
 }

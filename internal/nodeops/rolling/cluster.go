@@ -34,9 +34,9 @@ type Change struct {
 	Configuration []byte
 	// Reboots reports whether the change of the machine reboots it. Whether a configuration does so is read from the node.
 	Reboots bool
-	// SwitchesOn reports whether the machine is off before the change and on after it. Such a change removes nothing from the
-	// cluster, and other nodes may be waiting for this one.
-	SwitchesOn bool
+	// Adds reports whether the node does not run before the change and runs after it: its machine is switched on, or is a new one that gets
+	// its configuration. Such a change removes nothing from the cluster, and other nodes may be waiting for this one.
+	Adds bool
 	// Yields lets other nodes that arrive soon go first, as the leader of etcd does in an upgrade: its leadership then moves once
 	// and not with each node.
 	Yields bool

@@ -74,7 +74,7 @@ func newRoll(seed uint64) *anyRoll {
 			node = controlPlane(fmt.Sprintf("control-%d", i))
 		}
 		v := visitor{
-			change:  rolling.Change{Node: node, Reboots: random.IntN(2) == 0, SwitchesOn: random.IntN(8) == 0},
+			change:  rolling.Change{Node: node, Reboots: random.IntN(2) == 0, Adds: random.IntN(8) == 0},
 			arrives: seconds(90), end: random.IntN(4 * ends), works: seconds(60),
 			lost: random.IntN(12) == 0, held: random.IntN(8) == 0,
 		}
@@ -135,7 +135,7 @@ func (r *anyRoll) enters(v visitor) {
 	controlPlanes, workers := 0, 0
 	for _, other := range r.inside {
 		switch {
-		case other.change.SwitchesOn:
+		case other.change.Adds:
 		case other.change.Node.ControlPlane:
 			controlPlanes++
 		default:

@@ -14,8 +14,8 @@ type visit struct {
 	minReady time.Duration
 }
 
-// takeTurn waits in the queue and then takes a place in the lane. A machine that is switched on does not wait, because the
-// node ahead of it may wait for exactly this machine.
+// takeTurn waits in the queue and then takes a place in the lane. A node that is added does not wait, because the one ahead of it may wait
+// for exactly this node.
 func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,7 +26,7 @@ func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 			l.leaveQueue(node)
 			return fmt.Errorf("%s is untouched, because %w", node.Name, l.closed)
 		}
-		if change.SwitchesOn || l.queue[0] == node && l.hasRoomFor(node) {
+		if change.Adds || l.queue[0] == node && l.hasRoomFor(node) {
 			l.leaveQueue(node)
 			l.inside = append(l.inside, visit{node: node, minReady: max(change.MinReady, l.options.MinReady)})
 			return nil

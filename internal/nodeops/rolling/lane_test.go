@@ -393,7 +393,7 @@ func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		c.exempt = "w-1"
-		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("w-1"), SwitchesOn: true}))
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("w-1"), Adds: true}))
 		require.Zero(t, time.Since(began))
 		c.until = time.Now().Add(time.Second) // it is Ready from then on
 		require.NoError(t, lane.Leave(t.Context(), worker("w-1")))
@@ -401,7 +401,7 @@ func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
 		require.NoError(t, lane.Leave(t.Context(), controlPlane("cp-1")))
 
 		lane.Abandon(controlPlane("cp-1"))
-		require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("w-1"), SwitchesOn: true}),
+		require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("w-1"), Adds: true}),
 			"w-1 is untouched, because cp-1 did not come back from its change: mend that node, then run up again")
 	})
 }
