@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/poll"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -19,6 +20,8 @@ const (
 	verifyInterval = 2 * time.Second
 	// awayPatience is how long a machine may be off until the wait ends: nothing starts it meanwhile.
 	awayPatience = time.Minute
+	// hostPatience is how long Proxmox VE may be silent: a host that restarts takes some minutes.
+	hostPatience = 5 * time.Minute
 	// verifyReminder is the interval between two messages about what is waited for.
 	verifyReminder = 15 * time.Second
 )
@@ -54,17 +57,17 @@ func (v verification) run(ctx context.Context) (status.Report, error) {
 	}
 	if len(lacks) > 0 {
 		return report, fmt.Errorf("the cluster was made, and does not work%s:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
-			later(report), strings.Join(append(lacks, report.At(v.place).Remedies()...), "\n  "), v.place.Stack, phase.Verify)
+			v.later(report, began), strings.Join(append(lacks, report.At(v.place).Remedies()...), "\n  "), v.place.Stack, phase.Verify)
 	}
 	return report, nil
 }
 
 // later returns after which time; empty if no time would have helped.
-func later(report status.Report) string {
+func (v verification) later(report status.Report, began time.Time) string {
 	if report.IsAlarmed() {
 		return ""
 	}
-	return fmt.Sprintf(" %s later", verifyPatience)
+	return " " + poll.InWords(v.clock.Now().Sub(began).Round(time.Minute)) + " later"
 }
 
 // untilWell polls the status and reports now and then what it waits for.
@@ -74,11 +77,16 @@ func (v verification) untilWell(ctx context.Context) (status.Report, error) {
 	for reminded, wereThere := began, began; ; {
 		now := v.clock.Now()
 		report := v.ask(ctx, now)
-		lacks, limit := report.Lacks(), awayPatience
-		if len(report.Away()) == 0 {
-			wereThere, limit = now, verifyPatience
+		lacks, limit := report.Lacks(), verifyPatience
+		switch {
+		case len(report.Away()) > 0:
+			limit = awayPatience
+		case report.IsHostSilent():
+			limit = hostPatience
+		default:
+			wereThere = now
 		}
-		if len(lacks) == 0 || report.IsAlarmed() || now.Sub(began) > verifyPatience || now.Sub(wereThere) > awayPatience {
+		if len(lacks) == 0 || report.IsAlarmed() || now.Sub(began) > verifyPatience || now.Sub(wereThere) > limit {
 			return report, nil
 		}
 		v.registerAgain(ctx, registration, report)

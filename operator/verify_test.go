@@ -11,19 +11,25 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestAMachineThatIsOffIsNotAwaited: a verification starts nothing, so it does not wait long for machines that are off.
+// TestAMachineThatIsOffIsNotAwaited: a verification starts nothing, so it does not wait long for machines that are off, and not as long as
+// for others for those of a host that is silent.
 func TestAMachineThatIsOffIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	const lasting = "the cluster does not work:\n  k3s-dev-worker-1: its VM is stopped\n" +
 		"run `em-infra up --stack home`, which starts or creates what is away (k3s-dev-worker-1), and verifies the cluster"
+	const silent = "the cluster was made, and does not work 5 min later:\n  k3s-dev-worker-1: its Talos was not asked, for want of a talosconfig\n" +
+		"look at what it lacks, then verify again with `em-infra up --stack home --only verify`"
 	for _, test := range []struct {
-		name string
-		off  time.Duration
-		want string
-		took time.Duration
+		name, vm string
+		off      time.Duration
+		waits    string
+		want     string
+		took     time.Duration
 	}{
-		{"for good", time.Hour, lasting, 62 * time.Second},
-		{"for a moment", 30 * time.Second, "", 30 * time.Second},
+		{"for good", "stopped", time.Hour, "its VM is stopped, 1 min at most", lasting, 62 * time.Second},
+		{"for a moment", "stopped", 30 * time.Second, "its VM is stopped, 1 min at most", "", 30 * time.Second},
+		{"on a host that is silent", "", time.Hour, "its Talos was not asked, for want of a talosconfig, 5 min at most", silent, 302 * time.Second},
+		{"on a host that restarts", "", 4 * time.Minute, "its Talos was not asked, for want of a talosconfig, 5 min at most", "", 4 * time.Minute},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +37,7 @@ func TestAMachineThatIsOffIsNotAwaited(t *testing.T) {
 				began, told := time.Now(), []string{}
 				_, err := operator.VerifyCluster(t.Context(), func(now time.Time) (report status.Report) {
 					if now.Sub(began) < test.off {
-						report.Machines = []status.Machine{{Name: "k3s-dev-worker-1", VM: "stopped", Known: true}}
+						report.Machines = []status.Machine{{Name: "k3s-dev-worker-1", VM: test.vm, Known: true}}
 					}
 					return report
 				}, func(event operator.Event) {
@@ -40,7 +46,7 @@ func TestAMachineThatIsOffIsNotAwaited(t *testing.T) {
 					}
 				})
 				require.Equal(t, test.took, time.Since(began))
-				require.Contains(t, told, "waits for k3s-dev-worker-1: its VM is stopped, 1 min at most")
+				require.Contains(t, told, "waits for k3s-dev-worker-1: "+test.waits)
 				if test.want == "" {
 					require.NoError(t, err)
 					return

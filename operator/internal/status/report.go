@@ -193,6 +193,11 @@ func (r Report) Away() []string {
 	return away
 }
 
+// IsHostSilent reports whether nothing is known about any machine on its host.
+func (r Report) IsHostSilent() bool {
+	return len(r.Machines) > 0 && !slices.ContainsFunc(r.Machines, func(m Machine) bool { return m.VM != "" })
+}
+
 // Remedies returns what to do about problems that do not disappear by themselves: an etcd member that stays a learner (talos
 // v1.12.4, internal/app/machined/pkg/system/services/etcd.go, promoteMember), and an etcd whose data is lost.
 func (r Report) Remedies() []string {
