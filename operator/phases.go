@@ -81,8 +81,8 @@ func (s *session) untorn(ctx context.Context, seen []apitype.EngineEvent, target
 	}
 	targets = span.WithoutTorn(seen, targets, exported.Deployment.Resources)
 	if removed, keeps := span.Torn(seen, targets, exported.Deployment.Resources); removed != "" {
-		return nil, refused(fmt.Errorf("the plan removes %s and changes %s, which needs it, and this run would do neither: run up without --until, --only and --only-node; "+
-			"without them already, let one up remove it, and make the other changes afterwards", removed, keeps))
+		return nil, refused(fmt.Errorf("the plan removes %s, which %s needs until it is changed, and this run leaves both out: run up with neither --until, --only nor --only-node, "+
+			"or let one run remove it and change the rest afterwards", removed, keeps))
 	}
 	return targets, nil
 }
