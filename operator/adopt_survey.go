@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -42,7 +42,10 @@ func (s surveyor) survey(ctx context.Context) (adoption.Survey, adoption.Secrets
 		return adoption.Survey{}, secrets, err
 	}
 	found := adoption.Survey{Inventory: s.inventory, Owner: secrets.Owner(s.stack)}
-	if found.Nodes, err = s.nodes(ctx, talosconfig, found.Owner); err != nil {
+	if found.Nodes, err = s.nodes(ctx, talosconfig); err != nil {
+		return found, secrets, refused(s.place.CompleteError(err))
+	}
+	if err := s.others(ctx, &found); err != nil {
 		return found, secrets, refused(s.place.CompleteError(err))
 	}
 	refusals := found.Refusals()
@@ -97,7 +100,7 @@ func (s surveyor) talosconfigOf(secrets adoption.Secrets) ([]byte, error) {
 }
 
 // nodes asks the host and each node concurrently.
-func (s surveyor) nodes(ctx context.Context, talosconfig []byte, owner ownership.Owner) ([]adoption.Seen, error) {
+func (s surveyor) nodes(ctx context.Context, talosconfig []byte) ([]adoption.Seen, error) {
 	host, err := pve.NewHost(s.host)
 	if err != nil {
 		return nil, err
@@ -111,13 +114,27 @@ func (s surveyor) nodes(ctx context.Context, talosconfig []byte, owner ownership
 			if seen[i].Machine, errs[i] = host.Look(ctx, node.VMID); errs[i] != nil {
 				return
 			}
-			if askNode(ctx, health, &seen[i]); seen[i].Machine == nil {
-				seen[i].Elsewhere, errs[i] = host.LookFor(ctx, node.Name, owner)
-			}
+			askNode(ctx, health, &seen[i])
 		})
 	}
 	all.Wait()
 	return seen, errors.Join(errs...)
+}
+
+// others finds the machines of the cluster that are at no VMID of the inventory.
+func (s surveyor) others(ctx context.Context, found *adoption.Survey) error {
+	host, err := pve.NewHost(s.host)
+	if err != nil {
+		return err
+	}
+	owned, err := host.Owned(ctx, found.Owner)
+	if err != nil {
+		return err
+	}
+	found.Others = slices.DeleteFunc(owned, func(guest pve.Guest) bool {
+		return slices.ContainsFunc(s.inventory.Nodes, func(node inventory.Node) bool { return node.VMID == guest.VMID })
+	})
+	return nil
 }
 
 // askNode asks a node what it runs, and on which machine.

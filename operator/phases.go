@@ -72,17 +72,16 @@ func (s *session) Narrow(ctx context.Context, p span.Span) (targets []string, er
 	return s.untorn(ctx, seen, p.Targets(seen))
 }
 
-// untorn returns the targets without removals that are not complete in this run. It refuses targets with which the engine would leave a
-// state that contradicts itself.
+// untorn returns the targets, and refuses those with which the engine would fail at the end of the run, or leave a state that contradicts
+// itself.
 func (s *session) untorn(ctx context.Context, seen []apitype.EngineEvent, targets []string) ([]string, error) {
 	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	targets = span.WithoutTorn(seen, targets, exported.Deployment.Resources)
-	if removed, keeps := span.Torn(seen, targets, exported.Deployment.Resources); removed != "" {
-		return nil, refused(fmt.Errorf("the plan removes %s, which %s needs until it is changed, and this run leaves both out: run up with neither --until, --only nor --only-node, "+
-			"or let one run remove it and change the rest afterwards", removed, keeps))
+	if removed := span.Torn(seen, targets, exported.Deployment.Resources); removed != "" {
+		return nil, refused(fmt.Errorf("the plan removes %s, which this run would leave out: run up with neither --until, --only nor --only-node, "+
+			"or let one run remove it and change the rest afterwards", removed))
 	}
 	return targets, nil
 }

@@ -93,27 +93,26 @@ func (h Host) Look(ctx context.Context, vmid int) (*Machine, error) {
 	return h.described(ctx, guests[at].Node, machine)
 }
 
-// LookFor returns the VMID of a machine of an owner by its name, the lowest of several; 0 if there is none that the token may see.
-func (h Host) LookFor(ctx context.Context, name string, owner ownership.Owner) (int, error) {
+// Owned returns the machines of an owner that the token may see, by their marks.
+func (h Host) Owned(ctx context.Context, owner ownership.Owner) (owned []Guest, err error) {
 	reader := Reader{h.client}
 	guests, err := reader.Guests(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("the list of VMs cannot be read (%w): see that the host answers, then run up again", err)
+		return nil, fmt.Errorf("the list of VMs cannot be read (%w): see that the host answers, then run up again", err)
 	}
-	found := 0
 	for _, guest := range guests {
-		if guest.Name != name || guest.Type != "qemu" || bool(guest.Template) || found != 0 && found < guest.VMID {
+		if guest.Type != "qemu" || bool(guest.Template) {
 			continue
 		}
 		config, err := reader.GuestConfig(ctx, guest)
 		if err != nil {
-			return 0, fmt.Errorf("VM %d on %s cannot be looked at (%w): give the token the privilege VM.Audit", guest.VMID, guest.Node, err)
+			return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): give the token the privilege VM.Audit", guest.VMID, guest.Node, err)
 		}
 		if its, isMarked := ownership.In(config["description"]); isMarked && its == owner {
-			found = guest.VMID
+			owned = append(owned, guest)
 		}
 	}
-	return found, nil
+	return owned, nil
 }
 
 func (h Host) described(ctx context.Context, node string, machine *proxmox.VirtualMachine) (*Machine, error) {

@@ -101,7 +101,27 @@ func (u Upgrade) askMembers(ctx context.Context, seen *survey) {
 				m.problem = problem
 			}
 		}
+		u.takeOutRemoved(ctx, seen)
 		return seen.runs(u.To) || !slices.ContainsFunc(seen.members, func(m member) bool { return m.problem != nil }), nil
+	})
+}
+
+// takeOutRemoved takes silent members whose Node was deleted meanwhile for machines that join: the run that upgrades replaces them at the
+// same time, and configures the next ones after the upgrade.
+func (u Upgrade) takeOutRemoved(ctx context.Context, seen *survey) {
+	if !slices.ContainsFunc(seen.members, func(m member) bool { return m.problem != nil }) {
+		return
+	}
+	nodes, err := u.nodes(ctx)
+	if err != nil {
+		return // the members are asked again
+	}
+	seen.members = slices.DeleteFunc(seen.members, func(m member) bool {
+		isGone := m.problem != nil && !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name })
+		if isGone {
+			seen.joining = append(seen.joining, m.Node)
+		}
+		return isGone
 	})
 }
 

@@ -22,8 +22,6 @@ type Seen struct {
 	Node inventory.Node
 	// Machine at its VMID; nil if there is none.
 	Machine *pve.Machine
-	// Elsewhere is the VMID of a machine of this stack with the node's name, if there is no machine at the node's VMID; 0 without one.
-	Elsewhere int
 	// Configuration that the node runs with, secret; nil if it did not answer.
 	Configuration []byte
 	// Kubernetes is the version that the node is configured for, e.g. v1.35.4; empty if it is not known.
@@ -44,12 +42,14 @@ type Survey struct {
 	Owner ownership.Owner
 	// Nodes are those of the inventory, in its order.
 	Nodes []Seen
+	// Others are machines of the stack and the cluster that are at no VMID of the inventory.
+	Others []pve.Guest
 }
 
 // Refusals returns a sentence for each reason why the cluster cannot be adopted: a machine that is another's, a node that is not what
 // the inventory says, or facts that the cluster was created with. Empty if there is none.
 func (s Survey) Refusals() []string {
-	var refusals []string
+	refusals := s.leftOut()
 	for _, seen := range s.Nodes {
 		if refusal := seen.refusal(s.Owner); refusal != "" {
 			refusals = append(refusals, refusal)
@@ -59,6 +59,20 @@ func (s Survey) Refusals() []string {
 		return []string{"no machine of the inventory is on its host: there is nothing to adopt; `em-infra up` makes the cluster"}
 	}
 	return slices.Concat(refusals, s.bornOtherwise(), s.otherKubernetes())
+}
+
+// leftOut returns a sentence for each machine of the cluster that is at no VMID of the inventory. Nothing would ever remove it from the
+// cluster, and an up could create a second one with its name and address.
+func (s Survey) leftOut() []string {
+	var refusals []string
+	for _, guest := range s.Others {
+		way := "put it back into nodes.yaml and remove it after the adoption, or delete it if nobody needs it"
+		if at := slices.IndexFunc(s.Nodes, func(seen Seen) bool { return seen.Machine == nil && seen.Node.Name == guest.Name }); at >= 0 {
+			way = fmt.Sprintf("set the vmid of %s from %d to %d", guest.Name, s.Nodes[at].Node.VMID, guest.VMID)
+		}
+		refusals = append(refusals, fmt.Sprintf("VM %d (%s) on %s is a machine of this cluster, and nodes.yaml does not have it: %s", guest.VMID, guest.Name, guest.Node, way))
+	}
+	return refusals
 }
 
 // otherKubernetes returns a sentence for a node with another version of Kubernetes than the inventory's. The state would say that the
@@ -77,8 +91,6 @@ func (s Survey) otherKubernetes() []string {
 // be left alone, and an up would create a second one with its address.
 func (s Seen) refusal(owner ownership.Owner) string {
 	switch {
-	case s.Machine == nil && s.Elsewhere != 0:
-		return fmt.Sprintf("%s has vmid %d in nodes.yaml, and its machine is VM %d: set its vmid to %d", s.Node.Name, s.Node.VMID, s.Elsewhere, s.Elsewhere)
 	case s.Machine == nil && s.Configuration != nil:
 		return fmt.Sprintf("%s runs at %s, and VM %d, which it has in nodes.yaml, is not there: set its vmid to that of its machine", s.Node.Name, s.Node.Address, s.Node.VMID)
 	case s.Machine == nil:

@@ -636,6 +636,15 @@ func TestControlPlanesLeaveOneByOne(t *testing.T) {
 	require.Empty(t, assess(node("w-1", "worker", 111, apitype.OpDelete, nil)...).LostControlPlanes())
 }
 
+// A machine that was renamed by hand is the node that the inventory had: nobody knows it by the other name.
+func TestARenamedMachineIsItsNode(t *testing.T) {
+	t.Parallel()
+	renamed := node("cp-1", "control-plane", 101, apitype.OpDelete, nil)
+	renamed[1].old["name"] = "by-hand"
+	a := assess(append(renamed, same("cp-2", "control-plane", 102)...)...)
+	require.Equal(t, "refused: say --allow-delete cp-1 to go on, or put cp-1 back into nodes.yaml", a.Refusal(nil))
+}
+
 // A control plane that is removed would keep the former version of Kubernetes, and may be the only one that runs.
 func TestKubernetesIsNotUpgradedWhileAControlPlaneLeaves(t *testing.T) {
 	t.Parallel()

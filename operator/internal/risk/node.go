@@ -78,7 +78,7 @@ func topologyOf(all []plan.Step, seen Seen) topology {
 	for _, s := range all {
 		if s.URN.Type() == token.TalosNode {
 			t.nodes[s.URN] = &node{
-				name: s.URN.Name(), controlPlane: cmp.Or(propertymap.Text(s.Old, "role"), propertymap.Text(s.New, "role")) == controlPlane,
+				name: cmp.Or(propertymap.Text(s.Present(), "name"), s.URN.Name()), controlPlane: cmp.Or(propertymap.Text(s.Old, "role"), propertymap.Text(s.New, "role")) == controlPlane,
 				before: s.Op != apitype.OpCreate, after: s.Op != apitype.OpDelete, component: s, member: isMember(s, all),
 			}
 			t.order = append(t.order, s.URN)
@@ -87,7 +87,8 @@ func topologyOf(all []plan.Step, seen Seen) topology {
 	for i, s := range all {
 		if n := t.nodes[s.Parent]; n != nil && s.URN.Type() == token.VirtualMachine {
 			n.machine = &all[i]
-			if name := propertymap.Text(s.Present(), "name"); name != "" {
+			// In a state without facts of the component the machine has the name, unless somebody has renamed it.
+			if name := propertymap.Text(s.Present(), "name"); name != "" && propertymap.Text(n.component.Present(), "name") == "" {
 				n.name = name
 			}
 		}

@@ -7,42 +7,28 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// WithoutTorn returns the targets without those that the program removes while something stays that depends on them: the engine refuses
-// these, after everything else (pulumi pkg/v3 v3.254.0, resource/deploy/step_generator.go, getTargetDependents). They go in the run that
-// removes the rest.
-func WithoutTorn(seen []apitype.EngineEvent, targets []string, present []apitype.ResourceV3) []string {
-	gone, kept := removals(seen), slices.Clone(targets)
-	for {
-		before := len(kept)
-		for _, one := range present {
-			if slices.Contains(kept, string(one.URN)) {
-				continue
-			}
-			needed := dependencies(one)
-			kept = slices.DeleteFunc(kept, func(urn string) bool { return gone[urn] && slices.Contains(needed, resource.URN(urn)) })
-		}
-		if len(kept) == before {
-			return kept
-		}
-	}
-}
-
-// Torn returns a resource that the program removes and a run of targets leaves out, and one that is left out, too, is kept, and depends on
-// it; "" if there is none. The engine would write a state that contradicts itself: the second stays where it was, and the first, which the
-// program registers no more, goes to the end.
-func Torn(seen []apitype.EngineEvent, targets []string, present []apitype.ResourceV3) (removed, keeps string) {
+// Torn returns a resource that the program removes, and that a run of targets cannot leave out; "" if there is none. The engine has two
+// reasons (pulumi pkg/v3 v3.254.0):
+//   - it depends on a target, if only as a child: the engine refuses the run, after everything else
+//     (resource/deploy/step_generator.go, determineAllowedResourcesToDeleteFromTargets);
+//   - something that is kept depends on it, and is no target either: the engine writes a state that contradicts itself, since what is kept
+//     stays where it was, and what the program registers no more goes to the end.
+func Torn(seen []apitype.EngineEvent, targets []string, present []apitype.ResourceV3) (removed string) {
 	gone := removals(seen)
+	isLeftOut := func(urn resource.URN) bool { return gone[string(urn)] && !slices.Contains(targets, string(urn)) }
+	tied := map[resource.URN]bool{} // to a target; what a resource depends on is before it in a state
 	for _, one := range present {
-		if gone[string(one.URN)] || slices.Contains(targets, string(one.URN)) {
-			continue
+		isTarget := slices.Contains(targets, string(one.URN))
+		needed := dependencies(one)
+		tied[one.URN] = isTarget || slices.ContainsFunc(needed, func(urn resource.URN) bool { return tied[urn] })
+		if isLeftOut(one.URN) && tied[one.URN] {
+			return one.URN.Name()
 		}
-		for _, needed := range dependencies(one) {
-			if gone[string(needed)] && !slices.Contains(targets, string(needed)) {
-				return needed.Name(), one.URN.Name()
-			}
+		if at := slices.IndexFunc(needed, isLeftOut); at >= 0 && !isTarget && !gone[string(one.URN)] {
+			return needed[at].Name()
 		}
 	}
-	return "", ""
+	return ""
 }
 
 // removals returns the URNs of what the program removes.
