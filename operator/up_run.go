@@ -80,9 +80,10 @@ type upCluster interface {
 	// KeepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced, and one of each system that is changed, if the
 	// inventory asks for them.
 	KeepSnapshot(ctx context.Context, judged judgement) error
-	// ExpelDead removes the members of etcd of control planes that leave in the run and are dead: the engine removes last, and the changes
-	// before that wait for an etcd that is whole.
-	ExpelDead(ctx context.Context, judged judgement) error
+	// PrepareNodes prepares the cluster for the changes of its nodes. Those whose Node was deleted register again, since a drain may wait for
+	// room on them. Control planes that leave in the run and are dead leave etcd: the engine removes last, and the changes before that wait
+	// for an etcd that is whole.
+	PrepareNodes(ctx context.Context, judged judgement) error
 	// AwaitKubernetes waits until the Kubernetes API answers.
 	AwaitKubernetes(ctx context.Context) error
 	// SalvageCredentials keeps the credentials of a cluster that works although the engine failed.
@@ -220,7 +221,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 		}
 	}
 	if !restores {
-		if err := r.Cluster.ExpelDead(ctx, judged); err != nil {
+		if err := r.Cluster.PrepareNodes(ctx, judged); err != nil {
 			return restores, err
 		}
 	}

@@ -110,8 +110,8 @@ func (p *parts) KeepSnapshot(context.Context, operator.Judgement) error {
 	return p.step("snapshot of etcd")
 }
 
-func (p *parts) ExpelDead(context.Context, operator.Judgement) error {
-	return p.step("expel the dead")
+func (p *parts) PrepareNodes(context.Context, operator.Judgement) error {
+	return p.step("prepare the nodes")
 }
 
 func (p *parts) PrepareRestore(_ context.Context, of span.Span) error {
@@ -150,7 +150,7 @@ func (p *parts) order() operator.UpRun {
 // whole is the order of the steps of an up with an existing state.
 var whole = []string{
 	"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "check etcd", "choose targets", "find changes by hand",
-	"judge []", "consent []", "delete remnants", "snapshot of etcd", "expel the dead", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
+	"judge []", "consent []", "delete remnants", "snapshot of etcd", "prepare the nodes", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
 }
 
 // engineStep is the place of the engine in it.

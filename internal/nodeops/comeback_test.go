@@ -150,6 +150,28 @@ func (m *machineUnderTest) kubeletStarts() int {
 	return starts
 }
 
+// TestNodesRegisterAgainBeforeARun: one whose Node was deleted by hand does, one with a Node and those that do not answer are left alone.
+func TestNodesRegisterAgainBeforeARun(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	restarted, err := m.health().RegisterAgain(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, restarted, "Kubernetes does not answer")
+
+	list := m.serveKubernetes()
+	starts := m.kubeletStarts()
+	restarted, err = m.health().RegisterAgain(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{m.member().Name}, restarted)
+	require.Greater(t, m.kubeletStarts(), starts)
+
+	list.set(nodeObject(t, m.member().Name, true, "1"))
+	restarted, err = m.health().RegisterAgain(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, restarted)
+}
+
 // TestANodeWithoutANodeObjectRegistersAgain checks that the kubelet is restarted once, and not before it had time to register.
 func TestANodeWithoutANodeObjectRegistersAgain(t *testing.T) {
 	t.Parallel()

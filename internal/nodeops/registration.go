@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,6 +60,28 @@ func (r *Registration) isDue(name string) bool {
 		r.missing[name] = now
 	}
 	return isKnown && !r.restarted[name] && now.Sub(since) >= registrationGrace
+}
+
+// RegisterAgain restarts the kubelets of nodes that answer and have no Node at the beginning of a run, and returns their names: while one is
+// missing, a drain may wait for room on it. It does nothing if Kubernetes does not answer.
+func (h Health) RegisterAgain(ctx context.Context) (restarted []string, err error) {
+	nodes, err := h.kubernetesNodes(ctx, rolling.Node{})
+	if err != nil {
+		return nil, context.Cause(ctx)
+	}
+	var problems []error
+	for _, node := range h.Nodes {
+		hasNode := slices.ContainsFunc(nodes, func(n kubernetesNode) bool { return n.name == node.Name })
+		if hasNode || !IsAlive(ctx, h.Talosconfig, node.Address.String()) {
+			continue
+		}
+		if err := h.restartKubelet(ctx, node); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		restarted = append(restarted, node.Name)
+	}
+	return restarted, errors.Join(problems...)
 }
 
 // restartKubelet restarts the kubelet of a node.

@@ -13,8 +13,36 @@ import (
 // expulsionPatience is how long the Kubernetes API of a control plane that stays may take to answer.
 const expulsionPatience = time.Minute
 
-// ExpelDead implements [upCluster].
-func (s *session) ExpelDead(ctx context.Context, judged judgement) error {
+// PrepareNodes implements [upCluster].
+func (s *session) PrepareNodes(ctx context.Context, judged judgement) error {
+	if len(judged.Findings) == 0 {
+		return nil
+	}
+	if err := s.registerAgain(ctx); err != nil {
+		return err
+	}
+	return s.expelDead(ctx, judged)
+}
+
+// registerAgain has nodes register whose Node was deleted by hand: while one is missing, the drain of another may wait for room on it.
+func (s *session) registerAgain(ctx context.Context) error {
+	sources, err := s.sources(ctx)
+	if err != nil || len(sources.Talosconfig) == 0 {
+		return err
+	}
+	restarted, err := sources.Health().RegisterAgain(ctx)
+	for _, name := range restarted {
+		s.emit(Note{Text: name + " has no Node in Kubernetes: its kubelet is restarted, which registers it again"})
+	}
+	if err != nil && ctx.Err() == nil {
+		s.emit(Note{Text: err.Error()}) // the verification at the end tries again, and fails if it has to
+		return nil
+	}
+	return err
+}
+
+// expelDead removes the members of control planes that leave and are dead.
+func (s *session) expelDead(ctx context.Context, judged judgement) error {
 	leave := judged.LostControlPlanes()
 	if len(leave) == 0 || judged.Recovers != "" || len(judged.Lost) > 0 { // etcd is restored, or begins anew
 		return nil
