@@ -8,6 +8,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -21,8 +22,17 @@ func (u Upgrade) upgradeKubelet(ctx context.Context, m member, networked bool) e
 			return fmt.Errorf("the kubelet of %s is not upgraded, because its machine configuration cannot be changed (%w): run up again; it goes on from here", m.Name, err)
 		}
 	}
-	err := u.await(ctx, u.Limits.Component, func(ctx context.Context) error { return u.runsKubelet(ctx, m, networked) })
+	isGone := false
+	err := u.await(ctx, u.Limits.Component, func(ctx context.Context) error {
+		err := u.runsKubelet(ctx, m, networked)
+		if isGone = apierrors.IsNotFound(err) && !m.ControlPlane; isGone {
+			return nil
+		}
+		return err
+	})
 	switch {
+	case isGone:
+		return fmt.Errorf("the Node of %s was deleted while its kubelet was upgraded: run up again; it goes on from here", m.Name)
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:

@@ -28,7 +28,7 @@ func (u Upgrade) pull(ctx context.Context, seen *survey) error {
 	for i, m := range seen.members {
 		go func() {
 			defer func() { done <- struct{}{} }()
-			problems[i] = u.pullOn(ctx, m)
+			problems[i] = u.unlessReplaced(ctx, m, u.pullOn(ctx, m))
 		}()
 	}
 	for range seen.members {

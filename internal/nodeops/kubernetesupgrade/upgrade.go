@@ -109,7 +109,7 @@ func (u Upgrade) move(ctx context.Context, seen *survey) error {
 		return err
 	}
 	for _, node := range seen.members {
-		if err := u.upgradeKubelet(ctx, node, seen.networked); err != nil {
+		if err := u.unlessReplaced(ctx, node, u.upgradeKubelet(ctx, node, seen.networked)); err != nil {
 			return err
 		}
 	}

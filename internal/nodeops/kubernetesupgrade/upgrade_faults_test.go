@@ -40,6 +40,21 @@ func TestBadDaysOfAnUpgrade(t *testing.T) {
 	c.hasAPodThatStays()
 	c.hasTwoOperators()
 	c.runs("v1.35.7")
+	c.losesAWorker()
+}
+
+// losesAWorker: the run that upgrades replaces it at the same time.
+func (c *cluster) losesAWorker() {
+	c.t.Helper()
+	said := &lines{}
+	upgrade := c.upgrade("v1.35.8")
+	upgrade.Progress = &trigger{also: said, text: "kubelet of worker-1: v1.35.7 → v1.35.8\n", then: func() {
+		if c.Fleet.PowerOff(firstWorker) == nil {
+			_ = c.kubernetes().CoreV1().Nodes().Delete(c.t.Context(), "worker-1", metav1.DeleteOptions{}) // what the upgrade says shows it
+		}
+	}}
+	require.NoError(c.t, upgrade.Run(c.t.Context()))
+	require.Contains(c.t, said.said.String(), "worker-1 is no Node any more: it starts with v1.35.8 when it joins again\n")
 }
 
 // lacksAnImage: nothing is changed before every node has its images.

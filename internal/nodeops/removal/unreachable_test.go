@@ -51,14 +51,11 @@ func TestAWorkerThatCannotBeReached(t *testing.T) {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
 	t.Parallel()
-	const vmid, name = first + 10, "worker-1"
-	c := newCluster(t, 1)
-	c.Join(vmid, name, machinetype.TypeWorker)
-	polltest.Succeeds(t, func() error {
-		return nodeops.WaitUntilReady(t.Context(), c.Talosconfig(), nodeops.Awaited{Nodes: []string{name}})
-	})
+	c, worker := newClusterWithAWorker(t)
+	name := worker.Name
 	c.holdsBackAPodOn(name)
-	worker := removal.Impatient(removal.Node{Name: name, Address: c.Address(vmid).String(), Talosconfig: c.Talosconfig(), Progress: c.said}, time.Second)
+	worker.Progress = c.said
+	worker = removal.Impatient(worker, time.Second)
 	c.hangs.method.Store("Version")
 	require.EqualError(t, worker.RemoveWorker(t.Context()), "worker-1 is not drained after 0s, because PodDisruptionBudgets hold pods back (default/web): "+
 		"let them move, e.g. with one replica more, then run up again; or set EM_INFRA_DELETE_HELD_BACK_PODS=yes for that run, and they are deleted")
@@ -82,14 +79,8 @@ func TestAWorkerWaitsForAControlPlane(t *testing.T) {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
 	t.Parallel()
-	const vmid, name = first + 10, "worker-1"
-	c := newCluster(t, 1)
-	c.Join(vmid, name, machinetype.TypeWorker)
-	polltest.Succeeds(t, func() error {
-		return nodeops.WaitUntilReady(t.Context(), c.Talosconfig(), nodeops.Awaited{Nodes: []string{name}})
-	})
+	c, worker := newClusterWithAWorker(t)
 	require.NoError(t, c.Fleet.PowerOff(first))
-	worker := removal.Node{Name: name, Address: c.Address(vmid).String(), Talosconfig: c.Talosconfig()}
 	waiting := &noted{text: "worker-1 waits until a control plane answers, 3 min at most", said: make(chan struct{})}
 	worker.Progress = waiting
 	removed := make(chan error, 1)
@@ -101,6 +92,18 @@ func TestAWorkerWaitsForAControlPlane(t *testing.T) {
 	require.NoError(t, c.Fleet.PowerOff(first))
 	worker = removal.Impatient(worker, time.Second)
 	require.ErrorContains(t, worker.RemoveWorker(t.Context()), "worker-1 is not removed, because no control plane answers (")
+}
+
+// newClusterWithAWorker brings up a cluster with a control plane and a worker, and returns the removal of the worker.
+func newClusterWithAWorker(t *testing.T) (*cluster, removal.Node) {
+	t.Helper()
+	const vmid, name = first + 10, "worker-1"
+	c := newCluster(t, 1)
+	c.Join(vmid, name, machinetype.TypeWorker)
+	polltest.Succeeds(t, func() error {
+		return nodeops.WaitUntilReady(t.Context(), c.Talosconfig(), nodeops.Awaited{Nodes: []string{name}})
+	})
+	return c, removal.Node{Name: name, Address: c.Address(vmid).String(), Talosconfig: c.Talosconfig()}
 }
 
 // holdsBackAPodOn creates a pod on a node, and a PodDisruptionBudget that holds it back.

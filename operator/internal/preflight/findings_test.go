@@ -378,7 +378,7 @@ var findings = []struct {
 		}},
 	},
 	{
-		"somebody else's machine with the name of a node", func(s *preflight.Snapshot) { addFormer(s, "running", false) },
+		"a machine of others with the name of a node", func(s *preflight.Snapshot) { addFormer(s, "running", false) },
 		[]preflight.Check{
 			{Name: "address", Result: preflight.Fail, Sentence: "192.168.20.21 of w1 is the address of VM 400 (w1 on pve2) too, which the state does not know, and whose description does not say that this stack has made it", Remedy: "put the state that knows it back with `em-infra state restore`; or choose another address in the inventory, or for the other one"},
 		},

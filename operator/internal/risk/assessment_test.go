@@ -636,7 +636,7 @@ func TestControlPlanesLeaveOneByOne(t *testing.T) {
 	require.Empty(t, assess(node("w-1", "worker", 111, apitype.OpDelete, nil)...).LostControlPlanes())
 }
 
-// A machine that was renamed by hand is the node that the inventory had: nobody knows it by the other name.
+// A machine that was renamed by hand is the node that the inventory had, in the plan and in the flag that it needs.
 func TestARenamedMachineIsItsNode(t *testing.T) {
 	t.Parallel()
 	renamed := node("cp-1", "control-plane", 101, apitype.OpDelete, nil)

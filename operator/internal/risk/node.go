@@ -87,7 +87,7 @@ func topologyOf(all []plan.Step, seen Seen) topology {
 	for i, s := range all {
 		if n := t.nodes[s.Parent]; n != nil && s.URN.Type() == token.VirtualMachine {
 			n.machine = &all[i]
-			// In a state without facts of the component the machine has the name, unless somebody has renamed it.
+			// In a state without facts of the component the machine has the name, unless it was renamed by hand.
 			if name := propertymap.Text(s.Present(), "name"); name != "" && propertymap.Text(n.component.Present(), "name") == "" {
 				n.name = name
 			}
