@@ -51,6 +51,9 @@ type Survey struct {
 func (s Survey) Refusals() []string {
 	refusals := s.leftOut()
 	for _, seen := range s.Nodes {
+		if s.hasOther(seen) {
+			continue // it is said
+		}
 		if refusal := seen.refusal(s.Owner); refusal != "" {
 			refusals = append(refusals, refusal)
 		}
@@ -61,13 +64,23 @@ func (s Survey) Refusals() []string {
 	return slices.Concat(refusals, s.bornOtherwise(), s.otherKubernetes())
 }
 
+// hasOther reports whether a machine of the cluster at another VMID is that of a node.
+func (s Survey) hasOther(seen Seen) bool {
+	return slices.ContainsFunc(s.Others, func(guest pve.Guest) bool { return isMachineOf(guest, seen) })
+}
+
+// isMachineOf reports whether a machine at another VMID is that of a node, by its name.
+func isMachineOf(guest pve.Guest, seen Seen) bool {
+	return seen.Machine == nil && seen.Node.Name == guest.Name
+}
+
 // leftOut returns a sentence for each machine of the cluster that is at no VMID of the inventory. Nothing would ever remove it from the
 // cluster, and an up could create a second one with its name and address.
 func (s Survey) leftOut() []string {
 	var refusals []string
 	for _, guest := range s.Others {
 		way := "put it back into nodes.yaml and remove it after the adoption, or delete it if nobody needs it"
-		if at := slices.IndexFunc(s.Nodes, func(seen Seen) bool { return seen.Machine == nil && seen.Node.Name == guest.Name }); at >= 0 {
+		if at := slices.IndexFunc(s.Nodes, func(seen Seen) bool { return isMachineOf(guest, seen) }); at >= 0 {
 			way = fmt.Sprintf("set the vmid of %s from %d to %d", guest.Name, s.Nodes[at].Node.VMID, guest.VMID)
 		}
 		refusals = append(refusals, fmt.Sprintf("VM %d (%s) on %s is a machine of this cluster, and nodes.yaml does not have it: %s", guest.VMID, guest.Name, guest.Node, way))

@@ -127,7 +127,7 @@ func TestRefusals(t *testing.T) {
 		{"no machine", func(_ *adoption.Survey, s *adoption.Seen) { *s = adoption.Seen{Node: s.Node} },
 			"no machine of the inventory is on its host: there is nothing to adopt; `em-infra up` makes the cluster"},
 		{"its machine has another VMID", func(survey *adoption.Survey, s *adoption.Seen) {
-			*s = adoption.Seen{Node: s.Node}
+			s.Machine = nil // it answers at its address
 			survey.Others = []pve.Guest{{VMID: 151, Name: s.Node.Name, Node: "vmhost"}}
 		}, "VM 151 (k3s-dev-control-1) on vmhost is a machine of this cluster, and nodes.yaml does not have it: set the vmid of k3s-dev-control-1 from 101 to 151"},
 		{"a machine that has left the inventory", func(survey *adoption.Survey, _ *adoption.Seen) {
