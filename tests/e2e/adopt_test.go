@@ -132,7 +132,7 @@ func (r *rehearsal) refusesToAdopt(bundle string) {
 	require.Contains(r.t, refusal, "VM 101 (k3s-dev-control-1) on vmhost runs as another role than control-plane in nodes.yaml: ")
 	require.Contains(r.t, refusal, "VM 102 (k3s-dev-worker-1) on vmhost runs as another role than worker in nodes.yaml: ")
 	r.writeInventory("nodes.yaml", strings.Replace(nodes, "vmid: 101", "vmid: 151", 1))
-	require.Contains(r.t, r.mustRun(3, "adopt", "--lab", "--secrets", bundle), "is a machine of this cluster, and nodes.yaml does not have it: set the vmid of k3s-dev-control-1 from 151 to 101")
+	require.Contains(r.t, r.mustRun(3, "adopt", "--lab", "--secrets", bundle), "belongs to this cluster and is missing in nodes.yaml: set the vmid of k3s-dev-control-1 from 151 to 101")
 	r.writeInventory("nodes.yaml", nodes)
 	require.NoFileExists(r.t, r.stateFile())
 }

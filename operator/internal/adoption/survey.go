@@ -52,7 +52,7 @@ func (s Survey) Refusals() []string {
 	refusals := s.leftOut()
 	for _, seen := range s.Nodes {
 		if s.hasOther(seen) {
-			continue // it is said
+			continue // leftOut names its machine
 		}
 		if refusal := seen.refusal(s.Owner); refusal != "" {
 			refusals = append(refusals, refusal)
@@ -74,16 +74,16 @@ func isMachineOf(guest pve.Guest, seen Seen) bool {
 	return seen.Machine == nil && seen.Node.Name == guest.Name
 }
 
-// leftOut returns a sentence for each machine of the cluster that is at no VMID of the inventory. Nothing would ever remove it from the
+// leftOut returns a sentence for each machine of the cluster that is at no VMID of the inventory. No later run would remove it from the
 // cluster, and an up could create a second one with its name and address.
 func (s Survey) leftOut() []string {
 	var refusals []string
 	for _, guest := range s.Others {
-		way := "put it back into nodes.yaml and remove it after the adoption, or delete it if nobody needs it"
+		way := "add it to nodes.yaml, adopt the cluster, and remove it afterwards; or delete the VM if it is no longer needed"
 		if at := slices.IndexFunc(s.Nodes, func(seen Seen) bool { return isMachineOf(guest, seen) }); at >= 0 {
 			way = fmt.Sprintf("set the vmid of %s from %d to %d", guest.Name, s.Nodes[at].Node.VMID, guest.VMID)
 		}
-		refusals = append(refusals, fmt.Sprintf("VM %d (%s) on %s is a machine of this cluster, and nodes.yaml does not have it: %s", guest.VMID, guest.Name, guest.Node, way))
+		refusals = append(refusals, fmt.Sprintf("VM %d (%s) on %s belongs to this cluster and is missing in nodes.yaml: %s", guest.VMID, guest.Name, guest.Node, way))
 	}
 	return refusals
 }

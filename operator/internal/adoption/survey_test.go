@@ -129,10 +129,10 @@ func TestRefusals(t *testing.T) {
 		{"its machine has another VMID", func(survey *adoption.Survey, s *adoption.Seen) {
 			s.Machine = nil // it answers at its address
 			survey.Others = []pve.Guest{{VMID: 151, Name: s.Node.Name, Node: "vmhost"}}
-		}, "VM 151 (k3s-dev-control-1) on vmhost is a machine of this cluster, and nodes.yaml does not have it: set the vmid of k3s-dev-control-1 from 101 to 151"},
+		}, "VM 151 (k3s-dev-control-1) on vmhost belongs to this cluster and is missing in nodes.yaml: set the vmid of k3s-dev-control-1 from 101 to 151"},
 		{"a machine that has left the inventory", func(survey *adoption.Survey, _ *adoption.Seen) {
 			survey.Others = []pve.Guest{{VMID: 102, Name: "k3s-dev-control-2", Node: "vmhost"}}
-		}, "VM 102 (k3s-dev-control-2) on vmhost is a machine of this cluster, and nodes.yaml does not have it: put it back into nodes.yaml and remove it after the adoption, or delete it if nobody needs it"},
+		}, "VM 102 (k3s-dev-control-2) on vmhost belongs to this cluster and is missing in nodes.yaml: add it to nodes.yaml, adopt the cluster, and remove it afterwards; or delete the VM if it is no longer needed"},
 		{"a machine that runs and is not found", func(_ *adoption.Survey, s *adoption.Seen) { s.Machine = nil },
 			"k3s-dev-control-1 runs at 192.168.20.11, and VM 101, which it has in nodes.yaml, is not there: set its vmid to that of its machine"},
 		{"other networks", func(s *adoption.Survey, _ *adoption.Seen) {
