@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
 // removalTime is how long the removal of a worker may take from the reset of the machine to the deletion of its Node.
@@ -15,10 +17,10 @@ const removalTime = 30 * time.Second
 // errStillANode is returned for a worker that did not leave.
 var errStillANode = errors.New("it is still a Node")
 
-// unlessReplaced returns the error of a step on a member; nil if that is a worker whose Node is gone, or soon will be: the run that upgrades
-// replaces the worker at the same time, and configures the next machine with the new version afterwards.
+// unlessReplaced returns the error of a step on a member; nil if that is a worker that does not answer and whose Node is gone, or soon will be:
+// the run that upgrades replaces the worker at the same time, and configures the next machine with the new version afterwards.
 func (u Upgrade) unlessReplaced(ctx context.Context, m member, err error) error {
-	if err == nil || m.ControlPlane || ctx.Err() != nil {
+	if err == nil || m.ControlPlane || ctx.Err() != nil || nodeops.IsAlive(ctx, u.Talosconfig, m.Address.String()) {
 		return err
 	}
 	stays := u.await(ctx, removalTime, func(ctx context.Context) error {
