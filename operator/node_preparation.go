@@ -15,7 +15,7 @@ const expulsionPatience = time.Minute
 
 // PrepareNodes implements [upCluster].
 func (s *session) PrepareNodes(ctx context.Context, judged judgement) error {
-	if len(judged.Findings) == 0 {
+	if s.inventory == nil || len(judged.Findings) == 0 { // hosts and systems are no nodes
 		return nil
 	}
 	if err := s.registerAgain(ctx); err != nil {

@@ -148,6 +148,7 @@ func (l *lab) controlPlaneUp(name string, options ...generate.Option) *cluster {
 	l.install(101, c.controlPlane())
 	l.waitStage(101, talos.StageRunning)
 	c.bootstrap(101)
+	l.eventually(func() bool { _, err := c.listMembers(101); return err == nil }, "etcd does not start after the bootstrap")
 
 	return c
 }
