@@ -131,9 +131,37 @@ func (r passphraseRotation) isSealedAnew(ctx context.Context) (bool, error) {
 	case !exported.IsSealedWith(r.state.Passphrase):
 		return false, refused(fmt.Errorf("neither the passphrase that is set nor the new one opens the state of stack %s: set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the present one", r.workspace.Stack))
 	case len(exported.Deployment.PendingOperations) > 0:
+		if err := r.giveUp(); err != nil {
+			return false, err
+		}
 		return false, refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", r.workspace.Stack, r.place.Stack))
 	}
 	return false, nil
+}
+
+// giveUp puts the stack's file back as it was before a rotation that was cut off, and forgets the rotation. The state has the former
+// passphrase.
+func (r passphraseRotation) giveUp() error {
+	if err := r.putFileBack(); err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // none was begun
+		}
+		return err
+	}
+	return os.RemoveAll(filepath.Dir(r.note))
+}
+
+// putFileBack writes the stack's file as the note has it. It returns [os.ErrNotExist] if no rotation was begun.
+func (r passphraseRotation) putFileBack() error {
+	kept, err := os.ReadFile(r.note)
+	if err != nil {
+		return err
+	}
+	mode := os.FileMode(0o600)
+	if info, err := os.Stat(r.workspace.StackFile()); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return atomicfile.WriteBeside(r.workspace.StackFile(), kept, mode)
 }
 
 // change seals configuration and state anew. It begins with the stack's file as it was before an earlier attempt.
@@ -153,22 +181,17 @@ func (r passphraseRotation) change(ctx context.Context) error {
 		return err
 	}
 	if !reflect.DeepEqual(before.Deployment.Resources, after.Deployment.Resources) {
-		return fmt.Errorf("the state of %s is not what it was before its passphrase was changed: put the newest backup back with `em-infra state restore`", r.workspace.Stack)
+		if err := errors.Join(r.giveUp(), r.state.Import(ctx, before)); err != nil {
+			return err
+		}
+		return fmt.Errorf("the state of %s was not the same with the new passphrase, so it was put back with the former one: run the command again", r.workspace.Stack)
 	}
 	return nil
 }
 
 // begin backs up the state and keeps the stack's file, or puts that back if an earlier attempt has kept it.
 func (r passphraseRotation) begin(ctx context.Context) error {
-	info, err := os.Stat(r.workspace.StackFile())
-	if err != nil {
-		return err
-	}
-	kept, err := os.ReadFile(r.note)
-	if err == nil {
-		return atomicfile.WriteBeside(r.workspace.StackFile(), kept, info.Mode().Perm())
-	}
-	if !errors.Is(err, os.ErrNotExist) {
+	if err := r.putFileBack(); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	if _, err := r.state.BackUp(ctx, "before-rotate"); err != nil {
@@ -186,10 +209,10 @@ func (r passphraseRotation) begin(ctx context.Context) error {
 
 // finish checks that the new passphrase opens everything, and puts in order what was made with the former one. It can be repeated.
 func (r passphraseRotation) finish(ctx context.Context) (*PassphraseRotated, error) {
-	r.state.State = r.state.SealedWith(r.to)
-	if _, read := r.state.Config(); !read {
-		return nil, fmt.Errorf("the configuration in %s cannot be opened with the new passphrase: put the file of %s back and run the command again", workspace.Nearby(r.workspace.StackFile()), workspace.Nearby(r.note))
+	if err := r.sealFile(ctx); err != nil {
+		return nil, err
 	}
+	r.state.State = r.state.SealedWith(r.to)
 	former, err := r.markFormer(ctx)
 	if err != nil {
 		return nil, err
@@ -203,6 +226,18 @@ func (r passphraseRotation) finish(ctx context.Context) (*PassphraseRotated, err
 		}
 	}
 	return &PassphraseRotated{Former: former}, os.RemoveAll(filepath.Dir(r.note))
+}
+
+// sealFile seals the stack's file with the new passphrase, which the state has, if somebody has put back one with the former passphrase.
+func (r passphraseRotation) sealFile(ctx context.Context) error {
+	if r.state.ConfigIsSealedWith(r.to) || r.state.SealConfig(ctx, r.to) == nil {
+		return nil
+	}
+	if err := errors.Join(r.putFileBack(), r.state.SealConfig(ctx, r.to)); err != nil {
+		return refused(fmt.Errorf("the state has the new passphrase, and neither that nor the one that is set opens %s (%w): set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the former one, then run the command again",
+			workspace.Nearby(r.workspace.StackFile()), err))
+	}
+	return nil
 }
 
 // markFormer names the backups that need the former passphrase, here and in the bucket with the state, and returns how many are here.

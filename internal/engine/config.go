@@ -47,11 +47,7 @@ func (s State) Config() (values auto.ConfigMap, read bool) {
 // state, gets one, as the CLI would make it.
 func (s State) SetConfig(ctx context.Context, values auto.ConfigMap, removed ...string) error {
 	file := s.configFile()
-	project, err := workspace.LoadProject(filepath.Join(s.Dir, "Pulumi.yaml"))
-	if err != nil {
-		return err
-	}
-	stack, err := workspace.LoadProjectStack(nil, project, file)
+	stack, err := s.loadConfig()
 	if err != nil {
 		return err
 	}
@@ -91,6 +87,15 @@ func (s State) SetConfig(ctx context.Context, values auto.ConfigMap, removed ...
 		}
 	}
 	return stack.Save(file)
+}
+
+// loadConfig reads the stack's file with its secrets as they are sealed.
+func (s State) loadConfig() (*workspace.ProjectStack, error) {
+	project, err := workspace.LoadProject(filepath.Join(s.Dir, "Pulumi.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	return workspace.LoadProjectStack(nil, project, s.configFile())
 }
 
 func (s State) configFile() string { return filepath.Join(s.Dir, "Pulumi."+s.Stack+".yaml") }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 )
 
 // NewPassphrase returns the passphrase with that text.
@@ -20,6 +22,42 @@ func (s State) ChangePassphrase(ctx context.Context, to *Passphrase) error {
 		return fmt.Errorf("change the passphrase of %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
 	}
 	return nil
+}
+
+// SealConfig seals the secrets of the stack's file with another passphrase. The state is left as it is. It returns an error, and leaves the
+// file as it is, if the present passphrase does not open them.
+func (s State) SealConfig(ctx context.Context, to *Passphrase) error {
+	stack, err := s.loadConfig()
+	if err != nil {
+		return err
+	}
+	var opener config.Decrypter = config.NopDecrypter
+	if stack.Config.HasSecureValue() {
+		if opener, err = s.Passphrase.crypter(stack.EncryptionSalt); err != nil {
+			return err
+		}
+	}
+	if stack.EncryptionSalt, err = to.newSalt(ctx); err != nil {
+		return err
+	}
+	sealer, err := to.crypter(stack.EncryptionSalt)
+	if err != nil {
+		return err
+	}
+	if stack.Config, err = stack.Config.Copy(opener, sealer); err != nil {
+		return err
+	}
+	return stack.Save(s.configFile())
+}
+
+// ConfigIsSealedWith reports whether the CLI opens the stack's file with a passphrase: its salt counts, whether the file has secrets or not.
+func (s State) ConfigIsSealedWith(passphrase *Passphrase) bool {
+	stack, err := s.loadConfig()
+	if err != nil {
+		return false
+	}
+	_, err = passphrase.crypter(stack.EncryptionSalt)
+	return err == nil
 }
 
 // SealedWith returns the access to the same stack with another passphrase.

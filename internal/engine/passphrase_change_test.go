@@ -3,9 +3,11 @@ package engine_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine"
@@ -38,4 +40,34 @@ func TestWithWhichPassphraseAStateIsSealed(t *testing.T) {
 		require.False(t, exported.IsSealedWith(engine.NewPassphrase("correct horse")), deployment)
 		require.False(t, exported.IsSealedWith(nil), deployment)
 	}
+}
+
+// TestConfigIsSealedAnew: what the present passphrase does not open stays as it is, and a file without secrets does not need it.
+func TestConfigIsSealedAnew(t *testing.T) {
+	t.Parallel()
+	state, _ := folder(t, "correct horse")
+	state.Project = "em-infra"
+	staple := engine.NewPassphrase("battery staple")
+	write(t, filepath.Join(state.Dir, "Pulumi.yaml"), "name: em-infra\nruntime: go\n")
+	file := filepath.Join(state.Dir, "Pulumi.k3s-dev.yaml")
+	s := newSealer(t, "correct horse")
+	write(t, file, "encryptionsalt: "+s.salt+"\nconfig:\n  em-infra:kept: here\n  em-infra:proxmoxToken:\n    secure: "+s.seal("secret")+"\n")
+	require.False(t, state.ConfigIsSealedWith(staple))
+	require.NoError(t, state.SealConfig(t.Context(), staple))
+	require.True(t, state.ConfigIsSealedWith(staple))
+	values, read := state.SealedWith(staple).Config()
+	require.True(t, read)
+	require.Equal(t, auto.ConfigMap{"em-infra:kept": {Value: "here"}, "em-infra:proxmoxToken": {Value: "secret", Secret: true}}, values)
+
+	sealed, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Error(t, state.SealConfig(t.Context(), staple), "the former passphrase opens nothing of it")
+	after, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(sealed), string(after))
+
+	write(t, file, "encryptionsalt: "+newSealer(t, "a third one").salt+"\nconfig:\n  em-infra:kept: here\n")
+	require.False(t, state.ConfigIsSealedWith(staple), "the CLI asks the salt, with secrets and without")
+	require.NoError(t, state.SealConfig(t.Context(), staple))
+	require.True(t, state.ConfigIsSealedWith(staple))
 }

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,9 +40,16 @@ func (r *rehearsal) passphraseIsRotated() {
 	r.eventually("the stack's file is kept", func() bool { _, err := os.Stat(note); return err == nil })
 	kill()
 	require.Contains(r.t, r.mustRun(3, "preview", "--lab"), "a change of the passphrase was cut off: run `em-infra rotate passphrase --stack "+r.stack)
+	r.aRunCameBetween(rotate, note)
+	kill = r.startWith([]string{"pulumi"}, rotate...)
+	r.eventually("the stack's file is kept again", func() bool { _, err := os.Stat(note); return err == nil })
+	kill()
 	r.cutOffBeforeTheState(note)
 
+	former, passphrase := r.read(note), filepath.Join(r.dir(), "passphrase")
+	formerPassphrase := r.read(passphrase)
 	require.Contains(r.t, r.mustRun(0, rotate...), "the passphrase of stack "+r.stack+" is changed\n")
+	r.formerFileIsSealedAnew(rotate, note, former, passphrase, formerPassphrase)
 	require.Equal(r.t, "another passphrase", r.read(filepath.Join(r.dir(), "passphrase")))
 	r.mustRun(0, "preview", "--lab")
 	require.Empty(r.t, writes(r.calls()[seen:]))
@@ -49,6 +57,37 @@ func (r *rehearsal) passphraseIsRotated() {
 	require.Contains(r.t, r.newestBackup(), "-after-rotate")
 	require.Contains(r.t, r.mustRun(0, "state", "list", "--lab"), "-after-up-former-passphrase")
 	require.Contains(r.t, r.mustRun(3, "state", "restore", "--lab", "--yes", "--from", r.formerBackup()), "needs the passphrase from before it was changed: ")
+}
+
+// aRunCameBetween leaves what plain Pulumi leaves that is killed after a rotation was cut off: the rotation gives up, so that `up` can settle it.
+func (r *rehearsal) aRunCameBetween(rotate []string, note string) {
+	r.t.Helper()
+	var state map[string]any
+	require.NoError(r.t, json.Unmarshal([]byte(r.read(r.stateFile())), &state))
+	latest := state["checkpoint"].(map[string]any)["latest"].(map[string]any)
+	resources := latest["resources"].([]any)
+	latest["pending_operations"] = []any{map[string]any{"resource": resources[len(resources)-1], "type": "updating"}}
+	text, err := json.Marshal(state)
+	require.NoError(r.t, err)
+	require.NoError(r.t, os.WriteFile(r.stateFile(), text, 0o600))
+
+	require.Contains(r.t, r.mustRun(3, rotate...), "was killed and is not settled: run `em-infra up --stack "+r.stack)
+	require.NoFileExists(r.t, note)
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Empty(r.t, r.pending())
+}
+
+// formerFileIsSealedAnew leaves what a rotation leaves that was cut off after the state, and whose stack file somebody puts back: the command
+// asks for the former passphrase, and ends with it.
+func (r *rehearsal) formerFileIsSealedAnew(rotate []string, note, file, passphrase, former string) {
+	r.t.Helper()
+	require.NoError(r.t, os.MkdirAll(filepath.Dir(note), 0o700))
+	for _, path := range []string{note, filepath.Join(r.dir(), filepath.Base(note))} {
+		require.NoError(r.t, os.WriteFile(path, []byte(file), 0o600))
+	}
+	require.Contains(r.t, r.mustRun(3, rotate...), "the state has the new passphrase, and neither that nor the one that is set opens ")
+	require.NoError(r.t, os.WriteFile(passphrase, []byte(former), 0o600))
+	require.Contains(r.t, r.mustRun(0, rotate...), "the passphrase of stack "+r.stack+" is changed\n")
 }
 
 // cutOffBeforeTheState leaves what a kill leaves after Pulumi has written the salt of the new passphrase: a file with old secrets, which
