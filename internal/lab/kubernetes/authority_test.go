@@ -25,6 +25,7 @@ func TestTheCAOfKubernetesIsReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	former, err := ourSecrets()
 	require.NoError(t, err)
 	made, err := secrets.NewKubernetesCA(time.Now(), nil)

@@ -126,6 +126,7 @@ func TestLifeOfAControlPlane(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), kubernetestest.Tools(t)
 	first, worker := s.node(101, machine.TypeControlPlane), s.node(111, machine.TypeWorker)
 	clusters := kubernetestest.OpenClusters(t, dir, programs)

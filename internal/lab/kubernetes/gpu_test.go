@@ -77,6 +77,7 @@ func TestGPUs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s, programs := newSite(t, ourSecrets), kubernetestest.Tools(t)
 	first := s.node(101, machine.TypeControlPlane)
 	whole := gpuNode(s, 111, withModules("nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"))

@@ -31,6 +31,7 @@ func TestAControlPlaneHasItsOwnKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	const former, next = "z01mye6j16bspJYtTB/5SFX8j7Ph4JXxM2Xuu4vsBPM=", "bzBZLY7QWXgkaIlz5qs6NmSPYqPYHZmBBiUc8f6eTFM="
 	account, err := x509.NewRSAKey()
 	require.NoError(t, err)

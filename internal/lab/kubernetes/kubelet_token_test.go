@@ -19,6 +19,7 @@ func TestAKubeletJoinsWithATokenOfTheCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s := newSite(t, ourSecrets)
 	clusters := kubernetestest.OpenClusters(t, t.TempDir(), kubernetestest.Tools(t))
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })

@@ -53,10 +53,16 @@ func newSite(t testing.TB, bundle func() (*secrets.Bundle, error)) *site {
 	return &site{t: t, network: network, input: input}
 }
 
+// networks are those of all tests of this process: a test may be between two listeners on its own.
+var networks sync.Map
+
 func freeNetwork(t testing.TB) netip.Prefix {
 	t.Helper()
 	for range 100 {
 		network := netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(200 + rand.IntN(50)), byte(rand.IntN(256)), 0}), 24)
+		if _, taken := networks.LoadOrStore(network, true); taken {
+			continue
+		}
 		listener, err := net.Listen("tcp", netip.AddrPortFrom(number(network, 10), 6443).String())
 		if err == nil {
 			require.NoError(t, listener.Close())

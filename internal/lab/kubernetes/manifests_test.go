@@ -124,6 +124,7 @@ func TestWhatTalosMakes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s, programs := newSite(t, ourSecrets), kubernetestest.Tools(t)
 	first := s.node(101, machine.TypeControlPlane, inline("first", configMap("first")), inline("other", "apiVersion: example.org/v1\nkind: Unknown\nmetadata: {name: x}\n"))
 	clusters := kubernetestest.OpenClusters(t, t.TempDir(), programs)

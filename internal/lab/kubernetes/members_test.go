@@ -35,6 +35,7 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), kubernetestest.Tools(t)
 	one, two := s.node(101, machine.TypeControlPlane), s.node(102, machine.TypeControlPlane)
 	one.StaticPods, two.StaticPods = versions("1"), versions("1")
@@ -146,6 +147,7 @@ func TestFiftyNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s, programs := newSite(t, ourSecrets), kubernetestest.Tools(t)
 	clusters := kubernetestest.OpenClusters(t, t.TempDir(), programs)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })

@@ -29,6 +29,7 @@ func TestControlPlanesOfTwoReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), kubernetestest.Tools(t)
 	another := filepath.Join(t.TempDir(), "another")
 	require.NoError(t, os.Symlink(programs.ControlPlanes[0].Path, another))
@@ -97,6 +98,7 @@ func TestAReleaseThatIsNotBuilt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), kubernetestest.Tools(t)
 	var log bytes.Buffer
 	clusters, err := kubernetes.New(kubernetes.Config{

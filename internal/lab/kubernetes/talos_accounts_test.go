@@ -73,6 +73,7 @@ func TestAccountsForTheTalosAPI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
+	t.Parallel()
 	s, programs := newSite(t, ourSecrets), kubernetestest.Tools(t)
 	node := s.node(101, machine.TypeControlPlane, withoutCNI, withoutProxy, withoutDNS, withTalosAPI("backup"))
 	clusters := kubernetestest.OpenClusters(t, t.TempDir(), programs)
