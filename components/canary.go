@@ -16,14 +16,23 @@ import (
 type canary struct {
 	name  string
 	pause time.Duration
+	// parallel is how many resources the engine works on at once; 0 if that is not known. A wait in a hook occupies one of them (pulumi
+	// pkg/v3 v3.254.0, resource/deploy/step_executor.go), so with as many control planes the upgrade of the canary would never begin.
+	parallel, waiting int
 
 	announced sync.Once
 	known     chan struct{}   // closed when member is set
 	member    pulumi.Resource // its membership, whose update is its upgrade
 }
 
-func newCanary(a TalosClusterArgs) *canary {
-	return &canary{name: a.Canary, pause: a.CanaryPause, known: make(chan struct{})}
+func newCanary(a TalosClusterArgs, parallel int32) *canary {
+	c := &canary{name: a.Canary, pause: a.CanaryPause, known: make(chan struct{}), parallel: int(parallel)}
+	for _, m := range a.Machines {
+		if m.Role == RoleControlPlane && !c.is(m.Name) { // workers follow the control planes in the graph
+			c.waiting++
+		}
+	}
+	return c
 }
 
 // is reports whether a node is the canary.
@@ -56,6 +65,9 @@ const canaryMoment = time.Second
 func (c *canary) await(ctx context.Context, node rolling.Node, tell func(what string)) error {
 	if c.name == "" || c.is(node.Name) {
 		return nil
+	}
+	if c.parallel > 0 && c.parallel <= c.waiting {
+		return fmt.Errorf("%s is untouched: with --parallel %d, all that Pulumi works on at once would wait for the canary %s: run it with --parallel %d or more", node.Name, c.parallel, c.name, c.waiting+1)
 	}
 	began, ended := time.Now(), make(chan error, 1)
 	go func() { ended <- c.ended(ctx) }() // an output that is awaited does not notice the end of its context

@@ -54,7 +54,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 	})
 	r := &rollout{
 		ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{},
-		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a), pulling: make(chan struct{}, 1), kubernetes: a.KubernetesVersion, unread: a.Unread, stands: a.Stands,
+		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a, ctx.Parallel()), pulling: make(chan struct{}, 1), kubernetes: a.KubernetesVersion, unread: a.Unread, stands: a.Stands,
 		upgradeKubernetes: a.UpgradeKubernetes,
 	}
 	if r.upgradeKubernetes == nil {

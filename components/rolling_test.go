@@ -61,6 +61,8 @@ type hookEngine struct {
 	stays         bool   // whether the program runs until the test ends, as in an update: only then its messages arrive
 	reported      []string
 
+	parallel int32 // how many resources it works on at once; 0 if it does not say so
+
 	holds func(resource string) // returns when a resource may be registered; nil for at once
 }
 
@@ -178,7 +180,7 @@ func runHooked(t *testing.T, p program, changes ...func(*hookEngine)) *hookEngin
 			<-over
 			return nil
 		}, func(info *pulumi.RunInfo) {
-			info.Project, info.Stack = "em-infra", "test"
+			info.Project, info.Stack, info.Parallel = "em-infra", "test", e.parallel
 			info.MonitorAddr, info.EngineAddr = listener.Addr().String(), listener.Addr().String()
 		})
 	}()

@@ -106,6 +106,22 @@ func TestAWaitForTheCanaryIsShown(t *testing.T) {
 	}
 }
 
+// TestTooFewAtOnceForTheCanary: a wait would have no end, since it occupies the only place in which the canary could be upgraded.
+func TestTooFewAtOnceForTheCanary(t *testing.T) {
+	t.Parallel()
+
+	for parallel, want := range map[int32]string{
+		1: onlyControlPlane + " is untouched: with --parallel 1, all that Pulumi works on at once would wait for the canary " + onlyWorker + ": run it with --parallel 2 or more",
+		2: "",
+	} {
+		e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) {
+			args.Canary = onlyWorker
+			args.Runs = func(context.Context, int) (bool, error) { return false, nil }
+		}), func(e *hookEngine) { e.parallel = parallel })
+		require.Equal(t, want, e.upgrade(t, onlyControlPlane, "enter", image4, image11), parallel)
+	}
+}
+
 // TestACanaryIsUpgradedBeforeItsControlPlanes: in the graph it waits for none of them.
 func TestACanaryIsUpgradedBeforeItsControlPlanes(t *testing.T) {
 	t.Parallel()

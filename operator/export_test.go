@@ -60,6 +60,7 @@ var (
 	PicturedNode         = picturedNode
 	PicturedSystems      = picturedSystems
 	RelaxCollector       = relaxCollector
+	ParallelFor          = parallelFor
 	SentenceOf           = sentenceOf
 	StoragePlace         = storagePlace
 	Untouched            = untouched

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"os"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 
@@ -31,7 +32,8 @@ func (s *session) PrepareState(ctx context.Context, seen outOfBand, judged judge
 func (s *session) Update(ctx context.Context, w work, reachesCluster bool) error {
 	targets, excluded := span.Scope(w.Targets, !reachesCluster)
 	excluded = append(excluded, w.Later...)
-	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(w.Replace), optup.SuppressOutputs()}
+	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(w.Replace), optup.SuppressOutputs(),
+		optup.Parallel(parallelFor(s.inventory, os.LookupEnv))}
 	defer s.restorer.keepJoining(ctx)()
 	return s.onTargets(ctx, targets, func() error {
 		return s.runEngine(ctx, w.Name, func(run engineRun) error {

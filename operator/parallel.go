@@ -1,0 +1,33 @@
+package operator
+
+import (
+	"runtime"
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// How many resources the CLI works on at once (pulumi pkg/v3 v3.254.0, cmd/pulumi/operations/up.go, defaultParallel).
+const (
+	variableParallel = "PULUMI_PARALLEL"
+	perProcessor     = 4
+)
+
+// parallelFor returns how many resources the engine works on at once at least, if the control planes may wait for a canary: each wait
+// occupies one of its places, and on a computer with one processor it has four. 0 leaves it to the CLI, which reads the variable that own
+// looks up.
+func parallelFor(inv *inventory.Inventory, own func(string) (string, bool)) int {
+	if inv == nil || inv.Cluster.Upgrade.Canary == "" {
+		return 0
+	}
+	parallel := perProcessor * runtime.GOMAXPROCS(0)
+	if text, found := own(variableParallel); found {
+		if value, err := strconv.Atoi(text); err == nil && value > 0 {
+			parallel = value
+		}
+	}
+	if needed := len(inv.Nodes.ControlPlanes()) + 1; parallel < needed {
+		return needed
+	}
+	return 0
+}
