@@ -66,9 +66,6 @@ func (c *canary) await(ctx context.Context, node rolling.Node, tell func(what st
 	if c.name == "" || c.is(node.Name) {
 		return nil
 	}
-	if c.parallel > 0 && c.parallel <= c.waiting {
-		return fmt.Errorf("%s is untouched: with --parallel %d, all that Pulumi works on at once would wait for the canary %s: run it with --parallel %d or more", node.Name, c.parallel, c.name, c.waiting+1)
-	}
 	began, ended := time.Now(), make(chan error, 1)
 	go func() { ended <- c.ended(ctx) }() // an output that is awaited does not notice the end of its context
 	moment := time.NewTimer(canaryMoment)
@@ -76,6 +73,9 @@ func (c *canary) await(ctx context.Context, node rolling.Node, tell func(what st
 	for {
 		select {
 		case <-moment.C:
+			if c.parallel > 0 && c.parallel <= c.waiting {
+				return fmt.Errorf("%s is untouched: with --parallel %d, all that Pulumi works on at once would wait for the canary %s: run it with --parallel %d or more", node.Name, c.parallel, c.name, c.waiting+1)
+			}
 			tell(fmt.Sprintf("waits for the canary %s, which is upgraded before all others (since %s)", c.name, began.Format(time.TimeOnly)))
 		case <-ctx.Done():
 			return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))

@@ -59,7 +59,7 @@ func TestOthersWaitForTheCanary(t *testing.T) {
 	e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) {
 		args.Canary, args.CanaryPause = "k3s-dev-worker-1", time.Hour
 		args.Runs = func(context.Context, int) (bool, error) { return false, nil }
-	}))
+	}), func(e *hookEngine) { e.parallel = 1 })
 	require.Empty(t, e.upgrade(t, "k3s-dev-control-1", "enter", image4, image11), "the canary's registration is over")
 }
 
@@ -110,16 +110,22 @@ func TestAWaitForTheCanaryIsShown(t *testing.T) {
 func TestTooFewAtOnceForTheCanary(t *testing.T) {
 	t.Parallel()
 
-	for parallel, want := range map[int32]string{
-		1: onlyControlPlane + " is untouched: with --parallel 1, all that Pulumi works on at once would wait for the canary " + onlyWorker + ": run it with --parallel 2 or more",
-		2: "",
-	} {
-		e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) {
-			args.Canary = onlyWorker
-			args.Runs = func(context.Context, int) (bool, error) { return false, nil }
-		}), func(e *hookEngine) { e.parallel = parallel })
-		require.Equal(t, want, e.upgrade(t, onlyControlPlane, "enter", image4, image11), parallel)
-	}
+	upgraded := make(chan struct{})
+	e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) {
+		args.Canary = onlyWorker
+		args.Runs = func(context.Context, int) (bool, error) { return false, nil }
+	}), func(e *hookEngine) {
+		e.stays, e.parallel = true, 1
+		e.holds = func(resource string) {
+			if resource == onlyWorker+"-membership" {
+				<-upgraded
+			}
+		}
+	})
+	t.Cleanup(func() { close(upgraded) })
+	e.awaitHooks(t)
+	require.Equal(t, onlyControlPlane+" is untouched: with --parallel 1, all that Pulumi works on at once would wait for the canary "+onlyWorker+": run it with --parallel 2 or more",
+		e.upgrade(t, onlyControlPlane, "enter", image4, image11))
 }
 
 // TestACanaryIsUpgradedBeforeItsControlPlanes: in the graph it waits for none of them.
