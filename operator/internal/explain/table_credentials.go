@@ -45,6 +45,13 @@ var credentials = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "passphrase-of-the-file", speaker: program, source: "operator/rotate_passphrase.go",
+		pattern: saying(`the state has the new passphrase, and neither that nor the one that is set opens (?P<file>\S+)`),
+		meaning: "a rotation was cut off after it had sealed the state, and {file} was put back from before it, by hand or by version control",
+		do:      "set the passphrase from before the rotation and run the same command again, which seals the file, too",
+		safe:    notTouched,
+	},
+	{
 		name: "rotation-begun", speaker: program, source: "operator/rotate_secrets.go",
 		pattern: saying(`a rotation \((?P<what>\S+)\) was begun and has not ended`),
 		meaning: "em-infra rotate {what} was killed or failed: some nodes may have the new secrets and some the old ones",
