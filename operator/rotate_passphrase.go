@@ -181,7 +181,10 @@ func (r passphraseRotation) change(ctx context.Context) error {
 		return err
 	}
 	if !reflect.DeepEqual(before.Deployment.Resources, after.Deployment.Resources) {
-		if err := errors.Join(r.giveUp(), r.state.Import(ctx, before)); err != nil {
+		if err := r.state.Import(ctx, before); err != nil {
+			return err
+		}
+		if err := r.giveUp(); err != nil {
 			return err
 		}
 		return fmt.Errorf("the state of %s was not the same with the new passphrase, so it was put back with the former one: run the command again", r.workspace.Stack)
@@ -228,7 +231,7 @@ func (r passphraseRotation) finish(ctx context.Context) (*PassphraseRotated, err
 	return &PassphraseRotated{Former: former}, os.RemoveAll(filepath.Dir(r.note))
 }
 
-// sealFile seals the stack's file with the new passphrase, which the state has, if somebody has put back one with the former passphrase.
+// sealFile seals the stack's file with the new passphrase, which the state has, if the file was put back from before the rotation.
 func (r passphraseRotation) sealFile(ctx context.Context) error {
 	if r.state.ConfigIsSealedWith(r.to) || r.state.SealConfig(ctx, r.to) == nil {
 		return nil

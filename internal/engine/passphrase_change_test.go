@@ -61,7 +61,7 @@ func TestConfigIsSealedAnew(t *testing.T) {
 
 	sealed, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Error(t, state.SealConfig(t.Context(), staple), "the former passphrase opens nothing of it")
+	require.EqualError(t, state.SealConfig(t.Context(), staple), "the secrets are not sealed with this passphrase")
 	after, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, string(sealed), string(after))

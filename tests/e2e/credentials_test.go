@@ -77,8 +77,8 @@ func (r *rehearsal) aRunCameBetween(rotate []string, note string) {
 	require.Empty(r.t, r.pending())
 }
 
-// formerFileIsSealedAnew leaves what a rotation leaves that was cut off after the state, and whose stack file somebody puts back: the command
-// asks for the former passphrase, and ends with it.
+// formerFileIsSealedAnew leaves what a rotation leaves that was cut off after the state, beside the stack's file from before: the command asks
+// for the former passphrase, and ends with it.
 func (r *rehearsal) formerFileIsSealedAnew(rotate []string, note, file, passphrase, former string) {
 	r.t.Helper()
 	require.NoError(r.t, os.MkdirAll(filepath.Dir(note), 0o700))
