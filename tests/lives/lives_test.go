@@ -25,6 +25,7 @@ var (
 	shrinking = flag.Int("shrink", 20, "how many shorter histories are tried for a life that fails; 0 for none")
 	layered   = flag.Bool("layers", false, "lives have a stack of hosts, a stack of systems, and storage on a NAS")
 	one       = flag.String("history", "", "a file with a history: it alone is played")
+	extended  = flag.Bool("extended", false, "play all stored histories: also those that the suite of CI leaves out for their time")
 )
 
 // atOnce is how many lives run at the same time for each processor, unless -parallel sets another number.
@@ -63,22 +64,16 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// TestHistories runs the stored histories: each has found a defect.
+// TestHistories plays stored histories: each has found a defect. Without -extended it plays a few short ones.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("brings clusters up and takes minutes")
 	}
-	pattern := filepath.Join("testdata", "histories", "*.txt")
-	if *one != "" {
-		pattern = *one
-	} else if *lives > 0 {
+	if *lives > 0 {
 		t.Skip("lives are drawn")
 	}
-	files, err := filepath.Glob(pattern)
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
+	for _, file := range storedHistories(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(file)
@@ -90,6 +85,24 @@ func TestHistories(t *testing.T) {
 			}
 		})
 	}
+}
+
+// storedHistories returns the files of the histories that are played. Those in the folder extended are left out without -extended.
+func storedHistories(t *testing.T) []string {
+	t.Helper()
+	if *one != "" {
+		return []string{*one}
+	}
+	folder := filepath.Join("testdata", "histories")
+	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
+	require.NoError(t, err)
+	if *extended {
+		others, err := filepath.Glob(filepath.Join(folder, "extended", "*.txt"))
+		require.NoError(t, err)
+		files = append(files, others...)
+	}
+	require.NotEmpty(t, files)
+	return files
 }
 
 // shortest returns the shortest history that still fails, in the form of testdata/histories, with its failure.
