@@ -28,8 +28,8 @@ var (
 	extended  = flag.Bool("extended", false, "play all stored histories: also those that the suite of CI leaves out for their time")
 )
 
-// atOnce is how many lives run at the same time for each processor, unless -parallel sets another number.
-const atOnce = 1
+// atOnce is how many lives run at the same time for each processor, unless -parallel sets another number. A life waits for half of its time.
+const atOnce = 2
 
 var (
 	// workshop is where the tool is built. It goes with the tests.
