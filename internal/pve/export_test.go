@@ -1,6 +1,7 @@
 package pve
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -12,6 +13,11 @@ import (
 func Impatient(h Host, patience time.Duration) Host {
 	h.interval, h.lockTimeout = 10*time.Millisecond, patience
 	return h
+}
+
+// EnsureImageTemplateOn is [Connection.EnsureImageTemplate] with a host that is patient for another time.
+func EnsureImageTemplateOn(ctx context.Context, c Connection, h Host, t ImageTemplate) (made bool, err error) {
+	return c.ensureImageTemplate(ctx, h, t)
 }
 
 // Strict returns a host whose tasks count as ones that hang after the given time.

@@ -97,21 +97,28 @@ func (t ImageTemplate) mark() string {
 // madeHere is the beginning of every such mark.
 const madeHere = "Made by em-infra from "
 
-// EnsureImageTemplate makes a template unless there is one of that VMID with the same image, and reports whether it has. A guest
-// that is another one is never touched.
+// EnsureImageTemplate makes a template unless there is one of that VMID with the same image, and reports whether it has. It goes on after
+// a run that was interrupted while it made the template. A guest that is another one is never touched.
 func (c Connection) EnsureImageTemplate(ctx context.Context, t ImageTemplate) (made bool, err error) {
-	client, err := c.Client()
+	host, err := NewHost(c)
 	if err != nil {
 		return false, err
 	}
-	there, err := c.imageTemplate(ctx, client, t)
-	if err != nil || there {
+	return c.ensureImageTemplate(ctx, host, t)
+}
+
+func (c Connection) ensureImageTemplate(ctx context.Context, host Host, t ImageTemplate) (made bool, err error) {
+	there, err := c.imageTemplate(ctx, host, t)
+	if err != nil {
 		return false, err
+	}
+	if there {
+		return false, c.removeLeftFile(ctx, host.client, t.Image)
 	}
 	if err := c.EnsureImage(ctx, t.Image); err != nil {
 		return false, err
 	}
-	err = c.work(ctx, client, post, nodePath(t.Image.Host, "qemu"), map[string]any{
+	err = c.work(ctx, host.client, post, nodePath(t.Image.Host, "qemu"), map[string]any{
 		"vmid": t.VMID, "name": t.Name, "description": t.mark(), "template": 1, "ostype": "l26", "machine": "q35",
 		"scsihw": "virtio-scsi-single", "scsi0": t.Storage + ":0,import-from=" + t.Image.Volume + ",iothread=1,discard=on,ssd=1",
 		"boot": "order=scsi0", "serial0": "socket", "memory": "512", "cores": 1,
@@ -119,35 +126,34 @@ func (c Connection) EnsureImageTemplate(ctx context.Context, t ImageTemplate) (m
 	if err != nil {
 		return false, fmt.Errorf("the template %s (VM %d) cannot be made on %s (%w): mend that, then run up again", t.Name, t.VMID, t.Image.Host, err)
 	}
-	return true, c.removeFile(ctx, client, t.Image)
+	return true, c.removeFile(ctx, host.client, t.Image)
 }
 
 // imageTemplate reports whether the template exists. The error says what is in its place.
-func (c Connection) imageTemplate(ctx context.Context, client *proxmox.Client, t ImageTemplate) (bool, error) {
-	var guests []struct {
-		VMID int    `json:"vmid"`
-		Node string `json:"node"`
-		Type string `json:"type"`
-		Name string `json:"name"`
-	}
-	if err := client.Get(ctx, "/cluster/resources?type=vm", &guests); err != nil {
+func (c Connection) imageTemplate(ctx context.Context, host Host, t ImageTemplate) (bool, error) {
+	guests, err := Reader{host.client}.Guests(ctx)
+	if err != nil {
 		return false, c.explain(err)
 	}
-	for _, guest := range guests {
-		if guest.VMID != t.VMID {
-			continue
-		}
-		found, err := c.describedAs(ctx, client, guest.Node, guest.Type, guest.VMID)
-		switch {
-		case err != nil:
+	at := slices.IndexFunc(guests, func(guest Guest) bool { return guest.VMID == t.VMID })
+	if at < 0 {
+		return false, nil
+	}
+	guest := guests[at]
+	if guest.Type == TypeVM && guest.Node == t.Image.Host {
+		if free, err := c.clearUnfinished(ctx, host, guest); err != nil || free {
 			return false, err
-		case found == t.mark() && guest.Node == t.Image.Host:
-			return true, nil
-		default:
-			return false, fmt.Errorf("VMID %d is %s (%s) on %s, which is not the template %s of this image: choose another VMID for the image", t.VMID, guest.Name, guest.Type, guest.Node, t.Name)
 		}
 	}
-	return false, nil
+	found, err := c.describedAs(ctx, host.client, guest.Node, guest.Type, guest.VMID)
+	switch {
+	case err != nil:
+		return false, err
+	case found == t.mark() && guest.Node == t.Image.Host:
+		return true, nil
+	default:
+		return false, fmt.Errorf("VMID %d is %s (%s) on %s, which is not the template %s of this image: choose another VMID for the image", t.VMID, guest.Name, guest.Type, guest.Node, t.Name)
+	}
 }
 
 // describedAs returns the description of a guest.
@@ -191,6 +197,22 @@ func (c Connection) ReleaseImageTemplate(ctx context.Context, host string, vmid 
 		return "", fmt.Errorf("the template VM %d on %s cannot be deleted (%w): mend that, then run again", vmid, host, err)
 	}
 	return TemplateDeleted, nil
+}
+
+// removeLeftFile removes the file of an image that an interrupted run has left on the host.
+func (c Connection) removeLeftFile(ctx context.Context, client *proxmox.Client, image Image) error {
+	storage, _, _, err := image.split()
+	if err != nil {
+		return err
+	}
+	volumes, err := Reader{client}.Volumes(ctx, image.Host, storage)
+	if err != nil {
+		return fmt.Errorf("what storage %s of %s holds cannot be read (%w): see that it is there and active, then run up again", storage, image.Host, err)
+	}
+	if !slices.ContainsFunc(volumes, func(volume Volume) bool { return volume.ID == image.Volume }) {
+		return nil
+	}
+	return c.removeFile(ctx, client, image)
 }
 
 // removeFile removes the file of an image from the host.
