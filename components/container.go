@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi-command/sdk/go/command/local"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
@@ -95,7 +96,7 @@ func containerArgs(stack string, a *ContainerArgs) *ct.ContainerArgs {
 	args := &ct.ContainerArgs{
 		NodeName:          pulumi.String(a.Host),
 		VmId:              pulumi.Int(a.VMID),
-		Description:       pulumi.String("Made by em-infra for stack " + stack + ".\n"), // Proxmox VE ends it with a line feed
+		Description:       pulumi.String(ownership.SystemMark(stack) + "\n"), // Proxmox VE ends it with a line feed
 		Unprivileged:      pulumi.Bool(true),
 		Started:           pulumi.Bool(true),
 		StartOnBoot:       pulumi.Bool(!a.OffAtBoot),

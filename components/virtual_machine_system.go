@@ -8,6 +8,7 @@ import (
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
@@ -123,7 +124,7 @@ func systemVM(stack string, a *VirtualMachineArgs) *vm.VirtualMachineArgs {
 		NodeName:        pulumi.String(a.Host),
 		VmId:            pulumi.Int(a.VMID),
 		Name:            pulumi.String(a.Name),
-		Description:     pulumi.String("Made by em-infra for stack " + stack + "."),
+		Description:     pulumi.String(ownership.SystemMark(stack)),
 		Migrate:         pulumi.Bool(true), // without it, a change of the host would delete the machine and create it again (F23)
 		Started:         pulumi.Bool(true),
 		OnBoot:          pulumi.Bool(!a.OffAtBoot),

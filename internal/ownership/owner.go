@@ -48,3 +48,17 @@ func In(description string) (owner Owner, isMarked bool) {
 	}
 	return Owner{Stack: match[1], Cluster: match[2]}, true
 }
+
+// SystemMark is the description of a machine or container of a stack of systems, which has no cluster.
+func SystemMark(stack string) string { return "Made by em-infra for stack " + stack + "." }
+
+var systemMark = regexp.MustCompile(`^Made by em-infra for stack (\S+)\.\n?$`) // Proxmox VE may end it with a line feed
+
+// StackOfSystem returns the stack of systems whose mark is the whole description; "" for any other description.
+func StackOfSystem(description string) string {
+	match := systemMark.FindStringSubmatch(description)
+	if match == nil {
+		return ""
+	}
+	return match[1]
+}

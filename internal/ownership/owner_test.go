@@ -27,3 +27,19 @@ func TestMark(t *testing.T) {
 		require.False(t, isMarked, description)
 	}
 }
+
+func TestSystemMark(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Made by em-infra for stack site-systems.", ownership.SystemMark("site-systems"))
+	for description, stack := range map[string]string{
+		ownership.SystemMark("site-systems"):                              "site-systems",
+		ownership.SystemMark("site-systems") + "\n":                       "site-systems",
+		ownership.SystemMark("site-systems") + "\nMy own text":            "",
+		"Not " + ownership.SystemMark("site-systems"):                     "",
+		ownership.Owner{Stack: "k3s-dev", Cluster: "0123456789ab"}.Mark(): "",
+		"Made by em-infra for stack a, before a change.":                  "",
+		"": "",
+	} {
+		require.Equal(t, stack, ownership.StackOfSystem(description), description)
+	}
+}

@@ -1,10 +1,13 @@
 package pve_test
 
 import (
+	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -26,4 +29,14 @@ func TestAMachineShowsItsBirth(t *testing.T) {
 	machine, err := e.host(patience).Look(t.Context(), vmid)
 	require.NoError(t, err)
 	require.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, machine.Birth)
+}
+
+// TestAMachineShowsItsStack: that of systems has no cluster, and its description is the mark and nothing else.
+func TestAMachineShowsItsStack(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	e.must(http.MethodPost, "/qemu", url.Values{"vmid": {"210"}, "name": {"tools"}, "description": {ownership.SystemMark("site-systems")}})
+	machine, err := e.host(patience).Look(t.Context(), 210)
+	require.NoError(t, err)
+	require.Equal(t, &pve.Machine{Node: node, Name: "tools", Stack: "site-systems"}, unborn(machine))
 }

@@ -19,6 +19,8 @@ type Machine struct {
 	Node string
 	// Owner is the owner in its description; zero if there is none.
 	Owner ownership.Owner
+	// Stack is the stack of systems whose mark is its whole description; "" if it is no system of a stack.
+	Stack string
 	// Birth is the UUID of its firmware, the birth identifier of each machine that the program creates.
 	Birth string
 	// Name in Proxmox VE; "" for an empty machine.
@@ -129,6 +131,7 @@ func (h Host) described(ctx context.Context, node string, machine *proxmox.Virtu
 		Running: machine.Status != proxmox.StatusVirtualMachineStopped, Ran: ran,
 	}
 	described.Owner, _ = ownership.In(config["description"])
+	described.Stack = ownership.StackOfSystem(config["description"])
 	described.Birth = smbiosUUID(config["smbios1"])
 	if described.Empty {
 		described.Name = "" // Proxmox VE returns "VM 101" for a machine without a name

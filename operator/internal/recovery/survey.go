@@ -172,8 +172,8 @@ func (l *looking) at(ctx context.Context, machine apitype.ResourceV3, unfinished
 // come again in each run, whatever vmid the inventory gives ours now.
 func (l *looking) leaveToOthers(known witnesses, machine apitype.ResourceV3, w wanted, found *pve.Machine, unfinished bool) error {
 	if use := known.use(machine, unfinished, &pve.Machine{Node: found.Node, Name: w.Name}); use != "" {
-		return fmt.Errorf("VM %d on %s is %q, not our %q, and %s: rename it back if it is ours; if it is not, put a state from before ours back with `em-infra state restore`, and give our node another vmid in nodes.yaml",
-			int(w.VMID), found.Node, found.Name, w.Name, use)
+		return fmt.Errorf("VM %d on %s is %q, not our %q, and %s: rename it back if it is ours; if it is not, put a state from before ours back with `em-infra state restore`, and %s",
+			int(w.VMID), found.Node, found.Name, w.Name, use, w.moves())
 	}
 	l.note("the creation of VM %d (%s) was cut off; VM %d on %s is %s now, which is not ours and stays as it is", int(w.VMID), w.Name, int(w.VMID), found.Node, found.Name)
 	return nil

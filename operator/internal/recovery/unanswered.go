@@ -9,6 +9,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -46,7 +48,7 @@ func (u unanswered) adopted(now time.Time) apitype.ResourceV3 {
 	machine.ID = resource.ID(strconv.Itoa(u.VMID))
 	machine.Inputs = maps.Clone(machine.Inputs)
 	machine.Inputs["nodeName"] = u.Node
-	if u.birth != "" {
+	if u.birth != "" && ownership.StackOfSystem(propertymap.Text(machine.Inputs, "description")) == "" { // no system is made with one
 		machine.Inputs["smbios"] = withUUID(machine.Inputs["smbios"], u.birth)
 	}
 	machine.Outputs = machine.Inputs

@@ -14,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/ownership"
+	"github.com/em-infra/em-infra/internal/pve"
 )
 
 // Unknown is a machine of ours that runs or ran, and of which the state does not even contain a begun creation: the answer to its
@@ -67,18 +68,29 @@ func RecordUnstarted(ctx context.Context, deployment *apitype.DeploymentV3, owne
 		if err != nil {
 			return recorded, err
 		}
-		if machine == nil || machine.Owner != owner || owner.Cluster == "" || machine.Ran != "" || machine.Lock != "" || machine.Empty {
+		if machine == nil || !isOf(owner, maker, machine) || machine.Ran != "" || machine.Lock != "" || machine.Empty {
 			continue
 		}
 		half := halfMade(deployment, maker.URN, vmid, machine)
 		if maker.Type == token.TalosTemplate {
 			half.Inputs["template"] = true
 		}
-		half.Inputs["smbios"] = withUUID(nil, machine.Birth)
+		if maker.Type != token.StandaloneMachine { // the inputs of a system have no mark of birth
+			half.Inputs["smbios"] = withUUID(nil, machine.Birth)
+		}
 		deployment.Resources = append(deployment.Resources, half)
 		recorded++
 	}
 	return recorded, nil
+}
+
+// isOf reports whether a machine on the host belongs to an owner, and is what this component was to make: by the cluster in its
+// description, or, if it is a system, by the mark of its stack and by its name.
+func isOf(owner ownership.Owner, maker apitype.ResourceV3, machine *pve.Machine) bool {
+	if maker.Type == token.StandaloneMachine {
+		return machine.Stack == owner.Stack && machine.Stack != "" && isNamedAfter(machine.Name, maker.URN)
+	}
+	return machine.Owner == owner && owner.Cluster != ""
 }
 
 // Adopt adds unknown machines to a deployment, with their components. Their inputs come from a backup that contains the same

@@ -18,7 +18,7 @@ import (
 )
 
 // makers are the components that create a machine and have its VMID in their inputs.
-var makers = []tokens.Type{token.TalosNode, token.TalosTemplate}
+var makers = []tokens.Type{token.TalosNode, token.TalosTemplate, token.StandaloneMachine}
 
 // Record adds to a deployment the machines that a failed creation has left incomplete. The engine does not record a machine for
 // which the provider returned no ID, and a host that goes down during a clone leaves the machine behind, with its lock. Record adds

@@ -1,0 +1,133 @@
+package recovery_test
+
+import (
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/ownership"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
+)
+
+const (
+	urnSystem        = "urn:pulumi:site-systems::em-infra::em-infra:index:VirtualMachine::site-tools"
+	urnSystemMachine = "urn:pulumi:site-systems::em-infra::em-infra:index:VirtualMachine$proxmoxve:VM/virtualMachine:VirtualMachine::site-tools-vm"
+)
+
+// systemInputs are the inputs of VM 210, which is no node of a cluster.
+func systemInputs() map[string]any {
+	return map[string]any{"nodeName": "vmhost", "vmId": 210.0, "name": "tools", "description": ownership.SystemMark("site-systems")}
+}
+
+// systemBegun returns a state with the pending creation of the machine.
+func systemBegun() *apitype.DeploymentV3 {
+	deployment := systemPlanned()
+	deployment.PendingOperations = []apitype.OperationV2{{Type: apitype.OperationTypeCreating, Resource: apitype.ResourceV3{
+		URN: urnSystemMachine, Type: "proxmoxve:VM/virtualMachine:VirtualMachine", Custom: true, Parent: urnSystem, Inputs: systemInputs(),
+	}}}
+	return deployment
+}
+
+// systemPlanned returns a state after a creation that failed: it has the component, and not its machine.
+func systemPlanned() *apitype.DeploymentV3 {
+	return state(
+		apitype.ResourceV3{URN: urnProvider, Type: "pulumi:providers:proxmoxve", ID: "1234", Custom: true},
+		apitype.ResourceV3{URN: urnSystem, Type: "em-infra:index:VirtualMachine", Inputs: map[string]any{"host": "vmhost", "vmid": 210.0}},
+	)
+}
+
+// TestASystemWhoseCreationWasCutOff: its VMID, its name and the description of its stack together prove that it is ours.
+func TestASystemWhoseCreationWasCutOff(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		machine  pve.Machine
+		neverRan string // what is deleted after the consent
+		adopted  string
+		note     string
+		err      string
+	}{
+		{
+			name: "off", machine: pve.Machine{Name: "tools", Stack: "site-systems"}, note: "the creation of VM 210 (tools) was cut off",
+			neverRan: "VM 210 (tools) on vmhost is deleted: its creation ended half way, and it never ran",
+		},
+		{
+			name: "running", machine: pve.Machine{Name: "tools", Stack: "site-systems", Running: true, Ran: "it runs", Birth: "6a5c"},
+			note:    "VM 210 (tools) is there, although the state knows only that its creation was begun: it is taken into the state",
+			adopted: "VM 210 (tools) on vmhost is taken into the state: a run of ours made it, and was not told",
+		},
+		{
+			name: "of another stack", machine: pve.Machine{Name: "tools", Stack: "other-systems"},
+			note: "the creation of VM 210 (tools) was cut off; VM 210 on vmhost is tools now, which is not ours and stays as it is",
+		},
+		{
+			name: "without a mark", machine: pve.Machine{Name: "tools", Running: true, Ran: "it runs"},
+			err: "VM 210 (tools) on vmhost does not say in its description that this stack has made it: delete that VM if it holds nothing; " +
+				"if it does, put a state from before ours back with `em-infra state restore`, and give ours another vmid in systems.yaml",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			deployment := systemBegun()
+			survey, err := recovery.LookAtUnfinished(t.Context(), deployment, with(&host{machine: &test.machine}))
+			if test.err != "" {
+				require.EqualError(t, err, test.err)
+				return
+			}
+			require.NoError(t, err)
+			var deleted, adopted string
+			for _, remnant := range survey.NeverRan {
+				deleted = remnant.Promise()
+			}
+			for _, remnant := range survey.Unanswered {
+				adopted = remnant.Adoption()
+			}
+			require.Equal(t, []string{test.neverRan, test.adopted}, []string{deleted, adopted})
+			notes, _ := survey.Note(deployment, born)
+			require.Equal(t, []string{test.note}, notes)
+			if adopted != "" {
+				require.Equal(t, systemInputs(), deployment.Resources[2].Inputs, "the program gives it no mark of birth")
+			}
+		})
+	}
+}
+
+// TestASystemWhoseCloneWasNotAnswered is created anew, if it was never started and is certainly ours.
+func TestASystemWhoseCloneWasNotAnswered(t *testing.T) {
+	t.Parallel()
+	owner := ownership.Owner{Stack: "site-systems"}
+	for _, test := range []struct {
+		name     string
+		machine  *pve.Machine
+		recorded bool
+	}{
+		{"whole and ours", &pve.Machine{Node: "vmhost", Name: "tools", Stack: "site-systems", Birth: "6a5c"}, true},
+		{"a clone that the host did not finish", &pve.Machine{Node: "vmhost", Name: "tools", Lock: "clone"}, true},
+		{"empty", &pve.Machine{Node: "vmhost", Empty: true}, true},
+		{"of another stack", &pve.Machine{Node: "vmhost", Name: "tools", Stack: "other-systems"}, false},
+		{"of a stack that says nothing", &pve.Machine{Node: "vmhost", Name: "tools"}, false},
+		{"ours with another name", &pve.Machine{Node: "vmhost", Name: "nas", Stack: "site-systems"}, false},
+		{"one that ran", &pve.Machine{Node: "vmhost", Name: "tools", Stack: "site-systems", Ran: "it was started"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			deployment, h := systemPlanned(), &host{machine: test.machine}
+			unstarted, err := recovery.RecordUnstarted(t.Context(), deployment, owner, h)
+			require.NoError(t, err)
+			half, err := recovery.Record(t.Context(), deployment, h)
+			require.NoError(t, err)
+			if !test.recorded {
+				require.Zero(t, unstarted+half)
+				return
+			}
+			require.Equal(t, 1, unstarted+half)
+			require.EqualValues(t, urnSystemMachine, deployment.Resources[2].URN)
+			require.NotContains(t, deployment.Resources[2].Inputs, "smbios")
+			survey, err := recovery.LookAtFailed(t.Context(), deployment, with(h))
+			require.NoError(t, err)
+			require.Len(t, survey.NeverRan, 1)
+		})
+	}
+}
