@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // DestroyOptions are the options of [Operator.Destroy].
@@ -41,6 +42,7 @@ type destroyTarget struct {
 	stack       string
 	place       remedy.Place
 	inventory   *inventory.Inventory // of a platform; nil for a layer
+	systems     []status.System      // of a layer that has some
 	files       []string             // of the inventory
 	host        pve.Connection
 	state       *stackstate.State
@@ -49,8 +51,13 @@ type destroyTarget struct {
 }
 
 func (s *session) destroyTarget() destroyTarget {
+	var systems []status.System
+	if s.layer != nil {
+		systems = s.layer.systems()
+	}
 	return destroyTarget{
-		stack: s.workspace.Stack, place: s.place, inventory: s.inventory, host: s.host, state: s.state, credentials: s.credentials(),
+		systems: systems,
+		stack:   s.workspace.Stack, place: s.place, inventory: s.inventory, host: s.host, state: s.state, credentials: s.credentials(),
 		files: s.content().Kind().Files(), notNeeded: s.checkNotNeeded,
 	}
 }

@@ -14,17 +14,22 @@ import (
 type possessions struct {
 	sources status.Sources
 	owners  []ownership.Owner
+	// systems are those of a stack that has some; it has no owners.
+	systems []status.System
 }
 
 // Possessions reads them from the state. A state that was destroyed before no longer contains the cluster's identity, so the owners
 // are then read from its backups.
 func (d destroyTarget) Possessions(ctx context.Context) (p possessions, err error) {
-	if d.inventory == nil {
-		return p, nil // everything that a layer makes is in its state
+	if d.inventory == nil && len(d.systems) == 0 {
+		return p, nil // everything that a stack of hosts makes is in its state
 	}
 	host, err := pve.NewReader(d.host)
 	if err != nil {
 		return p, refused(err)
+	}
+	if d.inventory == nil {
+		return possessions{sources: status.Sources{Host: host}, systems: d.systems}, nil
 	}
 	exported, err := d.state.Seen(ctx)
 	if err != nil {
@@ -46,7 +51,10 @@ func (d destroyTarget) Possessions(ctx context.Context) (p possessions, err erro
 }
 
 // LeftOf implements [destroyHost].
-func (destroyTarget) LeftOf(ctx context.Context, had possessions) (status.Left, error) {
+func (d destroyTarget) LeftOf(ctx context.Context, had possessions) (status.Left, error) {
+	if len(had.systems) > 0 {
+		return had.sources.LeftSystems(ctx, d.stack, had.systems)
+	}
 	if had.sources.Inventory == nil {
 		return status.Left{}, nil
 	}

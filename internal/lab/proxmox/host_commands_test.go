@@ -32,6 +32,7 @@ var hostCommands = []hostCommand{
 	{"qm disk unlink", []string{"vmid"}, http.MethodPut, "/nodes/{node}/qemu/{vmid}/unlink"},
 	{"qm rollback", []string{"vmid", "snapname"}, http.MethodPost, "/nodes/{node}/qemu/{vmid}/snapshot/{snapname}/rollback"},
 	{"qm delsnapshot", []string{"vmid", "snapname"}, http.MethodDelete, "/nodes/{node}/qemu/{vmid}/snapshot/{snapname}"},
+	{"pct destroy", []string{"vmid"}, http.MethodDelete, "/nodes/{node}/lxc/{vmid}"},
 	{"pct rollback", []string{"vmid", "snapname"}, http.MethodPost, "/nodes/{node}/lxc/{vmid}/snapshot/{snapname}/rollback"},
 	{"pct resize", []string{"vmid", "disk", "size"}, http.MethodPut, "/nodes/{node}/lxc/{vmid}/resize"},
 	{"pct set", []string{"vmid"}, http.MethodPut, "/nodes/{node}/lxc/{vmid}/config"},

@@ -48,6 +48,7 @@ var remedies = []remedy{
 	{texts: []string{
 		"qm destroy", "qm destroy VMID --purge", "qm destroy {vmid} --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge", "qm stop %[1]d && qm destroy %[1]d --purge",
 	}, works: destroyAVM},
+	{texts: []string{"pct destroy {vmid} --purge", "pct destroy %d --purge"}, works: destroyAContainer},
 	{texts: []string{"qm rollback %d %s", "qm rollback 210 NAME", "pct rollback %d %s", "pct rollback 211 NAME"}, works: goBackToASnapshot},
 	{texts: []string{"qm delsnapshot %[3]d %[1]s", "qm delsnapshot %d NAME"}, works: removeSnapshots},
 	{texts: []string{"pct resize"}, works: growARoot},
@@ -440,6 +441,13 @@ func destroyAVM(t *testing.T) {
 		require.Equal(t, "500 Configuration file 'nodes/vmhost/qemu-server/101.conf' does not exist",
 			l.do(http.MethodGet, "/nodes/vmhost/qemu/101/config", nil).Status)
 	}
+}
+
+func destroyAContainer(t *testing.T) {
+	l := newContainerLab(t, func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "Administrator", nil })
+	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=211 ostemplate="+containerTemplate+" rootfs=tank:4"))
+	require.Empty(t, l.asRoot(node, "pct destroy 211 --purge"))
+	require.Equal(t, "500 Configuration file 'nodes/vmhost/lxc/211.conf' does not exist", l.do(http.MethodGet, "/nodes/vmhost/lxc/211/config", nil).Status)
 }
 
 func removeWhatIsUnused(t *testing.T) {

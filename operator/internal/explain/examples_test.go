@@ -61,6 +61,7 @@ var fromSources = map[string][]string{
 
 	"vmid-taken":          {`received an HTTP 500 response - Reason: unable to create VM 101: config file already exists`},
 	"vmid-exists":         {`received an HTTP 500 response - Reason: unable to create VM 101 - VM 101 already exists on node 'pve2'`},
+	"container-exists":    {`error creating container: received an HTTP 500 response - Reason: CT 211 already exists on node 'vmhost'`},
 	"template-gone":       {`#1: error cloning VM: the requested resource does not exist`},
 	"template-elsewhere":  {`received an HTTP 500 response - Reason: unable to find configuration file for VM 8000 on node 'pve2'`},
 	"vm-gone":             {`received an HTTP 500 response - Reason: Configuration file 'nodes/vmhost/qemu-server/9000.conf' does not exist`},

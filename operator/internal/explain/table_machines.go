@@ -2,7 +2,7 @@ package explain
 
 // takenVMID refers to recovery first: after an interrupted creation the provider gets the same error, because it finds the machine
 // that it has created itself.
-const takenVMID = upAgain + ", which finds out whether a creation of ours was cut off there, and goes on or says what to do; if it is ours and whole, import it (docs/state.md); else give the node another vmid in nodes.yaml"
+const takenVMID = upAgain + ", which finds out whether a creation of ours was cut off there, and goes on or says what to do; if it is ours and whole, import it (docs/state.md); else give the node another vmid in nodes.yaml, or the system one in systems.yaml"
 
 var machines = []row{
 	{
@@ -18,6 +18,13 @@ var machines = []row{
 		meaning: "VMID {vmid} is taken, on {host}",
 		do:      takenVMID,
 		safe:    notTouched,
+	},
+	{
+		name: "container-exists", speaker: proxmox, failure: "F20", source: "pve-cluster Cluster.pm, check_vmid_unused; pve-container API2/LXC.pm, create_vm",
+		pattern: saying(`CT (?P<vmid>\d+) already exists on node '(?P<host>[^']+)'`),
+		meaning: "VMID {vmid} is taken by a container on {host} that this state does not know: one of somebody else, or one of ours whose creation was cut off",
+		do:      "look at it in Proxmox VE; if nobody needs it, shut it down and delete it with `pct destroy {vmid} --purge` on {host}, then " + upAgain + "; if somebody does, give the system another vmid in systems.yaml",
+		safe:    "yes, but it fails in the same way until that is done",
 	},
 	{
 		name: "template-gone", speaker: provider, source: "bpg proxmox/nodes/vms/vms.go, CloneVM; proxmox/api/client.go, ErrResourceDoesNotExist",

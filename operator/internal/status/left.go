@@ -58,19 +58,46 @@ func LeftOf(found Found, owners []ownership.Owner, had []int, booted []string) (
 	return left
 }
 
+// LeftSystems finds the systems of a destroyed stack that are still on their hosts. They are not in its state: their creation was cut off.
+func (s Sources) LeftSystems(ctx context.Context, stack string, systems []System) (left Left, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	guests, err := s.Host.Guests(ctx)
+	if err != nil {
+		return left, fmt.Errorf("virtual machines and containers: %w", err)
+	}
+	for _, guest := range guests {
+		if isOutOfReach(guest) || !slices.ContainsFunc(systems, func(s System) bool { return s.is(guest) }) {
+			continue
+		}
+		config, err := s.Host.GuestConfig(ctx, guest)
+		if err != nil {
+			return left, fmt.Errorf("configuration of %s: %w", guest, err)
+		}
+		if ownership.StackOfSystem(config["description"]) == stack {
+			left.Machines = append(left.Machines, leftMachine(guest))
+		}
+	}
+	return left, nil
+}
+
 // isOutOfReach reports whether a guest is on a host of the cluster that is off. It is not one of ours, which the engine has just
 // deleted (pve-manager, PVE/API2Tools.pm, extract_vm_stats).
 func isOutOfReach(guest pve.Guest) bool { return guest.Status == "unknown" }
 
 // leftMachine gives no command that deletes a running machine.
 func leftMachine(guest pve.Guest) Orphan {
-	left := Orphan{What: fmt.Sprintf("VM %d (%s) on %s", guest.VMID, guest.Name, guest.Node), Host: guest.Node}
+	remove := fmt.Sprintf("qm destroy %d --purge", guest.VMID)
+	if guest.Type == pve.TypeContainer {
+		remove = fmt.Sprintf("pct destroy %d --purge", guest.VMID)
+	}
+	left := Orphan{What: fmt.Sprintf("%s %d (%s) on %s", guestTypes[guest.Type], guest.VMID, guest.Name, guest.Node), Host: guest.Node}
 	if guest.Status != "stopped" {
 		left.What += ", which runs"
 		left.Do = "shut it down, then run `em-infra destroy` again, which says how it is deleted"
 		return left
 	}
-	left.Remove = fmt.Sprintf("qm destroy %d --purge", guest.VMID)
+	left.Remove = remove
 	return left
 }
 

@@ -1,6 +1,11 @@
 package status_test
 
 import (
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,4 +46,49 @@ func TestWhatADestroyLeaves(t *testing.T) {
 			{What: earlierISO + " (1.0 GiB)", Host: "vmhost", Remove: "pvesm free " + earlierISO},
 		},
 	}, status.LeftOf(found, []ownership.Owner{before, earlier}, []int{101, 102}, []string{currentISO, earlierISO}))
+}
+
+// TestSystemsThatADestroyLeaves: those whose description is the mark of the stack, at their VMIDs and with their names.
+func TestSystemsThatADestroyLeaves(t *testing.T) {
+	t.Parallel()
+	wanted := []status.System{
+		{Name: "tools", Type: status.VirtualMachine, VMID: 210}, {Name: "pihole", Type: status.Container, VMID: 211},
+		{Name: "mail", Type: status.VirtualMachine, VMID: 212}, {Name: "web", Type: status.VirtualMachine, VMID: 213}, {Name: "far", Type: status.Container, VMID: 214},
+	}
+	host := answering(t, map[string]string{
+		"/cluster/resources": `[{"vmid":210,"name":"tools","type":"qemu","node":"pve1","status":"running"}, {"vmid":211,"name":"pihole","type":"lxc","node":"pve1","status":"stopped"},
+			{"vmid":212,"name":"mail","type":"qemu","node":"pve1","status":"stopped"}, {"vmid":213,"name":"others","type":"qemu","node":"pve1","status":"stopped"},
+			{"vmid":214,"name":"far","type":"lxc","node":"pve2","status":"unknown"}]`,
+		"/nodes/pve1/qemu/210/config": `{"description":"Made by em-infra for stack site-systems."}`,
+		"/nodes/pve1/lxc/211/config":  `{"description":"Made by em-infra for stack site-systems.\n"}`,
+		"/nodes/pve1/qemu/212/config": `{"description":"Made by em-infra for stack another."}`,
+	})
+	left, err := status.Sources{Host: host}.LeftSystems(t.Context(), "site-systems", wanted)
+	require.NoError(t, err)
+	require.Equal(t, status.Left{Machines: []status.Orphan{
+		{What: "VM 210 (tools) on pve1, which runs", Host: "pve1", Do: "shut it down, then run `em-infra destroy` again, which says how it is deleted"},
+		{What: "CT 211 (pihole) on pve1", Host: "pve1", Remove: "pct destroy 211 --purge"},
+	}}, left)
+
+	_, err = status.Sources{Host: answering(t, map[string]string{
+		"/cluster/resources": `[{"vmid":210,"name":"tools","type":"qemu","node":"pve1","status":"running"}]`,
+	})}.LeftSystems(t.Context(), "site-systems", wanted)
+	require.ErrorContains(t, err, "configuration of VM 210 on pve1: ")
+}
+
+// answering is a host with these answers by the ends of their paths.
+func answering(t *testing.T, answers map[string]string) pve.Reader {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, known := answers[strings.TrimPrefix(r.URL.Path, "/api2/json")]
+		if !known {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintf(w, `{"data":%s}`, answer)
+	}))
+	t.Cleanup(server.Close)
+	host, err := pve.NewReader(pve.Connection{Endpoint: server.URL, Token: "em-infra@pve!t=" + rand.Text(), Insecure: true})
+	require.NoError(t, err)
+	return host
 }

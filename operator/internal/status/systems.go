@@ -32,6 +32,14 @@ const (
 	Container      = "CT"
 )
 
+// guestTypes are these types by those of Proxmox VE.
+var guestTypes = map[string]string{pve.TypeVM: VirtualMachine, pve.TypeContainer: Container}
+
+// is reports whether a guest is the system, by its VMID, name and type.
+func (s System) is(guest pve.Guest) bool {
+	return guest.VMID == s.VMID && guest.Name == s.Name && guestTypes[guest.Type] == s.Type
+}
+
 // lacks returns what is wrong with a system; empty if nothing is.
 func (s System) lacks() string {
 	switch {
@@ -81,12 +89,9 @@ func (r Report) AskForSystems(ctx context.Context, reader pve.Reader, wanted []S
 		r.Unread = append(r.Unread, "the systems: "+err.Error())
 		return r
 	}
-	types := map[string]string{"qemu": VirtualMachine, "lxc": Container}
 	for _, system := range wanted {
 		system.Status = absent
-		at := slices.IndexFunc(guests, func(g pve.Guest) bool {
-			return g.VMID == system.VMID && g.Name == system.Name && types[g.Type] == system.Type
-		})
+		at := slices.IndexFunc(guests, system.is)
 		if at >= 0 {
 			system.Status = guests[at].Status
 			if guests[at].Node != system.Host {
