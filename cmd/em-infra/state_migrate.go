@@ -24,7 +24,7 @@ are those of its own tools, e.g. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 
 Each stack has a place of its own, or that of backend.url in Pulumi.yaml. Other stacks that are to move as well: --with.`,
 		Example: `  em-infra state migrate --stack k3s-dev --to 's3://states?region=eu-central-1'
-  em-infra state migrate --stack k3s-dev --with k3s-prod --to file://./.state`,
+  em-infra state migrate --stack k3s-dev --with k8s-prod --to file://./.state`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			options := operator.MigrateOptions{To: to, With: with}
 			if err := options.Check(); err != nil {

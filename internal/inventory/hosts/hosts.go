@@ -86,7 +86,7 @@ type Bridge struct {
 
 // VLAN is the interface of a host in a VLAN. Every change is applied in place by the reload of its host.
 type VLAN struct {
-	// Name of the interface. Default: device and tag with a dot between them, e.g. vmbr0.30.
+	// Name of the interface. Default: device and tag with a dot between them, such as vmbr0.30.
 	Name string `yaml:"name"`
 	// Device that the tagged frames come by: a bridge or an interface. Required.
 	Device string `yaml:"device" required:"true"`

@@ -146,7 +146,7 @@ var etcdAlarms = []row{
 		name: "etcd-alarm-again", speaker: program, source: "operator/etcd_alarms.go",
 		pattern: saying(`etcd raises the alarm (?P<alarm>\S+) again`),
 		meaning: "the databases are full of keys or of old revisions: Kubernetes compacts them every five minutes, and could not while etcd took no writes",
-		do:      "wait five minutes, then run `em-infra etcd defragment` again; if that does not help, find what writes so much, or raise quota-backend-bytes in cluster.etcd.extraArgs of talos.patches, to 8 GiB at most",
+		do:      "wait five minutes, then run `em-infra etcd defragment` again; if that does not help, find what writes so much and delete those objects, which works while the alarm stands; when no alarm is left, you can raise quota-backend-bytes in cluster.etcd.extraArgs of talos.patches, to 8 GiB at most, with `em-infra up` and then `em-infra reboot` of each control plane",
 		safe:    "yes: nothing is lost",
 	},
 	{
