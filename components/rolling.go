@@ -159,7 +159,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 			Node:          node,
 			Configuration: appliedConfiguration(args.NewInputs),
 			Reboots:       args.Type == token.VirtualMachine && machineupdate.Reboots(args.OldInputs, args.NewInputs),
-			Adds:          switchesOn || isRecreated(args) && !node.ControlPlane, // the members of etcd change one by one
+			Adds:          switchesOn || isRecreated(args) && !node.ControlPlane,
+			Joins:         isRecreated(args) && node.ControlPlane, // the members of etcd change one by one
 		}
 		mayMiss := switchesOn && change.Reboots
 		if mayMiss {

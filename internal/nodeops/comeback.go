@@ -107,7 +107,7 @@ func (h Health) removeFormerMember(ctx context.Context, members []*machineapi.Et
 		switch {
 		case member.GetHostname() == node.Name || address == node.Address.String():
 			former = member
-		case h.ask(ctx, address, votes) == nil:
+		case h.askEtcd(ctx, address, votes) == nil:
 			alive = append(alive, address)
 		}
 	}
@@ -117,7 +117,7 @@ func (h Health) removeFormerMember(ctx context.Context, members []*machineapi.Et
 	if len(alive) < voters/2+1 {
 		return fmt.Errorf("%s is not joined again, because %d of %d etcd members work, which is no quorum: start the other control planes or restore their VMs from a backup, then run up again", node.Name, len(alive), voters)
 	}
-	err := h.ask(ctx, alive[0], func(ctx context.Context, api *client.Client) error {
+	err := h.askEtcd(ctx, alive[0], func(ctx context.Context, api *client.Client) error {
 		return api.EtcdRemoveMemberByID(ctx, &machineapi.EtcdRemoveMemberByIDRequest{MemberId: former.GetId()})
 	})
 	if err != nil && !strings.Contains(err.Error(), "member not found") { // another client removed it

@@ -51,7 +51,7 @@ func AskFor(ctx context.Context, limit time.Duration, talosconfig []byte, addres
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:
+	case isDeadline(err):
 		return errors.New("its Talos API does not answer")
 	case isUntimely(err):
 		return ErrUntimely
@@ -62,4 +62,9 @@ func AskFor(ctx context.Context, limit time.Duration, talosconfig []byte, addres
 	default:
 		return err
 	}
+}
+
+// isDeadline reports whether a call has failed because its time ran out.
+func isDeadline(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded
 }

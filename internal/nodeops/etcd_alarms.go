@@ -62,7 +62,7 @@ func (h Health) EtcdAlarms(ctx context.Context, members []EtcdMember) ([]EtcdAla
 func (h Health) askFirst(ctx context.Context, call func(context.Context, *client.Client) error) error {
 	var problems []error
 	for _, node := range h.controlPlanes(rolling.Node{}) {
-		err := h.ask(ctx, node.Address.String(), call)
+		err := h.askEtcd(ctx, node.Address.String(), call)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

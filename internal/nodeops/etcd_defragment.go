@@ -64,7 +64,7 @@ func (h Health) leaderLast(ctx context.Context, members []EtcdMember) ([]EtcdMem
 	order := slices.Clone(members)
 	for i, member := range order {
 		leads := false
-		err := h.ask(ctx, member.Address, func(ctx context.Context, api *client.Client) (err error) {
+		err := h.askEtcd(ctx, member.Address, func(ctx context.Context, api *client.Client) (err error) {
 			leads, err = isLeader(ctx, api)
 			return err
 		})
@@ -82,7 +82,7 @@ func (h Health) leaderLast(ctx context.Context, members []EtcdMember) ([]EtcdMem
 func (h Health) allVote(ctx context.Context, members []EtcdMember) error {
 	var problems []error
 	for _, member := range members {
-		if err := h.ask(ctx, member.Address, votesApartFromAlarms); err != nil {
+		if err := h.askEtcd(ctx, member.Address, votesApartFromAlarms); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", member.Name, err))
 		}
 	}
@@ -91,14 +91,14 @@ func (h Health) allVote(ctx context.Context, members []EtcdMember) error {
 
 func (h Health) defragment(ctx context.Context, member EtcdMember) (Defragmented, error) {
 	result := Defragmented{Node: member.Name}
-	err := h.ask(ctx, member.Address, func(ctx context.Context, api *client.Client) (err error) {
+	err := h.askEtcd(ctx, member.Address, func(ctx context.Context, api *client.Client) (err error) {
 		result.Before, _, err = sizeOf(ctx, api)
 		return err
 	})
 	if err != nil {
 		return result, err
 	}
-	err = AskFor(ctx, defragmentTimeout, h.Talosconfig, member.Address, func(ctx context.Context, api *client.Client) error {
+	err = AskEtcdFor(ctx, defragmentTimeout, h.Talosconfig, member.Address, func(ctx context.Context, api *client.Client) error {
 		if _, err := api.EtcdDefragment(ctx); err != nil {
 			return err
 		}

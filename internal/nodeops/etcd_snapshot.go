@@ -130,7 +130,7 @@ func (h Health) snapshotSource(ctx context.Context) (rolling.Node, error) {
 	var problems []error
 	for _, node := range h.controlPlanes(rolling.Node{}) {
 		leads := false
-		err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
+		err := h.askEtcd(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
 			if err := votes(ctx, api); err != nil {
 				return err
 			}

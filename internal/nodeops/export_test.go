@@ -5,7 +5,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
+
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
 // GPUView is the state of a node's GPUs as the node and its Kubernetes Node report it.
@@ -71,3 +76,16 @@ func NotReady(names ...string) error { return &unreadyError{names: names, lacks:
 
 // UnlessStalled is the limit of streams.
 var UnlessStalled = unlessStalled
+
+// KeepsMajority returns which control plane etcd lacks while another one reboots. The members are names; one with a + is a learner.
+func KeepsMajority(members, controlPlanes []string, changed string) error {
+	var health Health
+	for _, name := range controlPlanes {
+		health.Nodes = append(health.Nodes, rolling.Node{Name: name, ControlPlane: true})
+	}
+	var listed []*machineapi.EtcdMember
+	for _, name := range members {
+		listed = append(listed, &machineapi.EtcdMember{Hostname: strings.TrimSuffix(name, "+"), IsLearner: strings.HasSuffix(name, "+")})
+	}
+	return health.keepsMajority(listed, rolling.Node{Name: changed, ControlPlane: true})
+}

@@ -72,6 +72,11 @@ func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling
 	if err != nil {
 		return rolling.Terms{}, fmt.Errorf("%s: whether its configuration reboots it is not known: %w", change.Node.Name, err)
 	}
+	if (change.Reboots || former != "") && !takesNothing {
+		if err := h.keepsMajority(members, change.Node); err != nil {
+			return rolling.Terms{}, err
+		}
+	}
 	return rolling.Terms{
 		Drain: (change.Reboots || former != "") && networked && !off && IsAlive(ctx, h.Talosconfig, change.Node.Address.String()),
 		Back:  h.back(change.Node, former, networked),
@@ -172,7 +177,7 @@ func (h Health) works(ctx context.Context, node rolling.Node, former string, net
 		if err := machineReady(ctx, api); err != nil || !node.ControlPlane {
 			return err
 		}
-		if err := votes(ctx, api); err != nil {
+		if err := callEtcd(ctx, api, votes); err != nil {
 			return err
 		}
 		pods, err = readStaticPodVersions(ctx, api.COSI)

@@ -37,7 +37,7 @@ func (h Health) Members(ctx context.Context) ([]EtcdMember, error) {
 			return nil, err
 		}
 		members[i] = EtcdMember{ID: listed.GetId(), Name: listed.GetHostname(), Address: address, Learner: listed.GetIsLearner()}
-		if err := h.ask(ctx, address, votes); err != nil {
+		if err := h.askEtcd(ctx, address, votes); err != nil {
 			var alarm *alarmError
 			members[i].Problem, members[i].Alarmed = err.Error(), errors.As(err, &alarm)
 		}

@@ -41,28 +41,21 @@ func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machi
 func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members []*machineapi.EtcdMember, err error) {
 	address := node.Address.String()
 	var (
-		answers, runs bool
-		starts        error
+		runs   bool
+		starts error
 	)
-	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
-		list, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
-		if err != nil {
-			answers, runs, starts = etcdState(ctx, api)
-			return err
-		}
-		for _, message := range list.GetMessages() {
-			members = append(members, message.GetMembers()...)
-		}
-		return nil
+	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
+		runs, starts, err = etcdState(ctx, api)
+		return err
 	})
 	switch {
-	case err == nil || errors.Is(err, ErrTalosconfig):
-		return members, err
 	case runs:
-		return nil, fmt.Errorf("etcd does not list its members (%w)", err)
+		return h.listMembers(ctx, address)
 	case starts != nil:
 		return nil, starts
-	case answers || isInMaintenance(ctx, address):
+	case err == nil || errors.Is(err, ErrTalosconfig):
+		return nil, err
+	case isInMaintenance(ctx, address):
 		return nil, nil
 	case Listens(ctx, address):
 		return nil, err
@@ -73,6 +66,21 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 		}
 		return nil, err
 	}
+}
+
+// listMembers returns the members that a node lists whose etcd runs.
+func (h Health) listMembers(ctx context.Context, address string) (members []*machineapi.EtcdMember, err error) {
+	err = h.askEtcd(ctx, address, func(ctx context.Context, api *client.Client) error {
+		list, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
+		for _, message := range list.GetMessages() {
+			members = append(members, message.GetMembers()...)
+		}
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("etcd does not list its members (%w)", err)
+	}
+	return members, err
 }
 
 // isOff reports whether a node is known to be switched off. Silence alone does not prove that: the network may be down.
@@ -124,11 +132,41 @@ func (h Health) quorumWithout(ctx context.Context, members []*machineapi.EtcdMem
 		if member.GetHostname() == changed.Name || address == changed.Address.String() {
 			continue
 		}
-		if err := h.ask(ctx, address, votes); err != nil {
+		if err := h.askEtcd(ctx, address, votes); err != nil {
 			problems = append(problems, fmt.Errorf("etcd member on %s: %w", address, err))
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// keepsMajority returns the control plane that etcd lacks, if it would have no majority while the changed one reboots. It has an even number of
+// members only while control planes come and go, and the one that comes is then worth waiting for.
+func (h Health) keepsMajority(members []*machineapi.EtcdMember, changed rolling.Node) error {
+	voters := 0
+	for _, member := range members {
+		if !member.GetIsLearner() {
+			voters++
+		}
+	}
+	if find(members, changed) == nil || voters == 1 || voters-1 >= voters/2+1 {
+		return nil
+	}
+	for _, node := range h.controlPlanes(changed) {
+		if find(members, node) == nil {
+			return fmt.Errorf("etcd has %d members, no majority without %s, and %s is no member yet", voters, changed.Name, node.Name)
+		}
+	}
+	return nil
+}
+
+// find returns the member of a node; nil if it has none.
+func find(members []*machineapi.EtcdMember, node rolling.Node) *machineapi.EtcdMember {
+	for _, member := range members {
+		if address, err := memberAddress(member); member.GetHostname() == node.Name || err == nil && address == node.Address.String() {
+			return member
+		}
+	}
+	return nil
 }
 
 // memberAddress returns the address of a member's node. Peer URLs use the nodes' own addresses (F27).
@@ -181,7 +219,7 @@ func (h Health) LeadsEtcd(ctx context.Context, node rolling.Node) bool {
 		return false
 	}
 	leads := false
-	err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
+	err := h.askEtcd(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
 		status, err := api.EtcdStatus(ctx)
 		for _, message := range status.GetMessages() {
 			leads = message.GetMemberStatus().GetLeader() == message.GetMemberStatus().GetMemberId()

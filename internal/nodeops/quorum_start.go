@@ -1,37 +1,71 @@
 package nodeops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
-// etcdState reports whether the node answers and whether its etcd runs. An etcd without a quorum runs; one that waits for its
-// bootstrap does not. The error is an etcd that does not run in this moment and has data, or may have: after a power cut it looks
-// like one that waits for its bootstrap, apart from that data. The states are those of talos v1.12.4,
-// internal/app/machined/pkg/system/events; a node that has just booted does not list the service yet, and one that is about to
-// reboot has stopped it.
-func etcdState(ctx context.Context, api *client.Client) (answers, runs bool, starts error) {
-	services, err := api.ServiceInfo(ctx, "etcd")
-	if err != nil {
-		return false, false, nil
+// AskEtcd is [Ask] for calls of the node's own etcd. Talos waits with such a call until etcd listens (talos v1.12.0, internal/pkg/etcd/etcd.go;
+// go.etcd.io/etcd/client/v3 v3.6.6, options.go, defaultWaitForReady): so an etcd that does not run is an error at once, and one that stays
+// silent is told from a silent node.
+func AskEtcd(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
+	return AskEtcdFor(ctx, callTimeout, talosconfig, address, calls)
+}
+
+// AskEtcdFor is [AskEtcd] for calls that take their time, with the longest time for all of them.
+func AskEtcdFor(ctx context.Context, limit time.Duration, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
+	return AskFor(ctx, limit, talosconfig, address, func(ctx context.Context, api *client.Client) error { return callEtcd(ctx, api, calls) })
+}
+
+func callEtcd(ctx context.Context, api *client.Client, calls func(context.Context, *client.Client) error) error {
+	state, err := etcdService(ctx, api)
+	switch {
+	case err != nil:
+		return err
+	case state != stateRunning:
+		return fmt.Errorf("its etcd does not run (Talos: %s)", cmp.Or(state, "not listed yet"))
 	}
-	state := ""
+	if err := calls(ctx, api); !isDeadline(err) {
+		return err
+	}
+	return errors.New("its etcd does not answer")
+}
+
+func (h Health) askEtcd(ctx context.Context, address string, calls func(context.Context, *client.Client) error) error {
+	return AskEtcd(ctx, h.Talosconfig, address, calls)
+}
+
+// etcdService returns the state of the node's etcd, one of talos v1.12.4, internal/app/machined/pkg/system/events. It is empty on a node
+// that has just booted, which does not list the service yet.
+func etcdService(ctx context.Context, api *client.Client) (state string, err error) {
+	services, err := api.ServiceInfo(ctx, "etcd")
 	for _, service := range services {
 		state = service.Service.GetState()
 	}
-	switch state {
-	case stateRunning:
-		return true, true, nil
-	case "Failed", "Skipped": // nothing more comes
-		return true, false, nil
+	return state, err
+}
+
+// etcdState reports whether the node's etcd runs. An etcd without a quorum runs; one that waits for its bootstrap does not. The error starts
+// is an etcd that does not run in this moment and has data, or may have: after a power cut it looks like one that waits for its bootstrap,
+// apart from that data. A node that is about to reboot has stopped it.
+func etcdState(ctx context.Context, api *client.Client) (runs bool, starts, err error) {
+	switch state, err := etcdService(ctx, api); {
+	case err != nil:
+		return false, nil, err
+	case state == stateRunning:
+		return true, nil, nil
+	case state == "Skipped": // nothing more comes
+		return false, nil, nil
 	default:
-		return true, false, etcdStarts(ctx, api)
+		return false, etcdStarts(ctx, api), nil
 	}
 }
 

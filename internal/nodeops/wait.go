@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/poll"
@@ -126,7 +125,7 @@ func isUnderAnotherPKI(err error) bool {
 }
 
 func answerOf(err error) string {
-	if err == nil || errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded {
+	if err == nil || isDeadline(err) {
 		return "none"
 	}
 	return status.Convert(err).Message()

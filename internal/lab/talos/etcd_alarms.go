@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -56,7 +55,7 @@ func (m *machinedServer) EtcdAlarmList(ctx context.Context, _ *emptypb.Empty) (*
 
 	var alarms []*machine.EtcdMemberAlarm
 	if err == nil {
-		alarms, err = m.system.localAlarms(m.system.fleet.etcd.Alarms)
+		alarms, err = m.system.localAlarms(ctx, m.system.fleet.etcd.Alarms)
 	}
 
 	if err != nil {
@@ -72,7 +71,7 @@ func (m *machinedServer) EtcdAlarmDisarm(ctx context.Context, _ *emptypb.Empty) 
 		return nil, err
 	}
 
-	alarms, err := m.system.localAlarms(m.system.fleet.etcd.Disarm)
+	alarms, err := m.system.localAlarms(ctx, m.system.fleet.etcd.Disarm)
 	if err == nil {
 		err = m.system.followAlarms(ctx, m.system.etcdData().Cluster)
 	}
@@ -84,11 +83,11 @@ func (m *machinedServer) EtcdAlarmDisarm(ctx context.Context, _ *emptypb.Empty) 
 	return &machine.EtcdAlarmDisarmResponse{Messages: []*machine.EtcdAlarmDisarm{{MemberAlarms: alarms}}}, nil
 }
 
-// localAlarms calls this node's own member, which has to run.
-func (s *system) localAlarms(call func(cluster uint64) ([]etcd.Alarm, error)) ([]*machine.EtcdMemberAlarm, error) {
-	data := s.etcdData()
-	if !s.fleet.etcdRuns(data) {
-		return nil, refused(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+// localAlarms calls this node's own member when it runs.
+func (s *system) localAlarms(ctx context.Context, call func(cluster uint64) ([]etcd.Alarm, error)) ([]*machine.EtcdMemberAlarm, error) {
+	data, err := s.untilOwnEtcdListens(ctx)
+	if err != nil {
+		return nil, err
 	}
 
 	alarms, err := call(data.Cluster)
@@ -112,12 +111,12 @@ func (m *machinedServer) EtcdDefragment(ctx context.Context, _ *emptypb.Empty) (
 		return nil, err
 	}
 
-	data := m.system.etcdData()
+	data, err := m.system.untilOwnEtcdListens(ctx)
+	if err == nil {
+		err = m.system.fleet.etcd.Defragment(data)
+	}
 
-	err := m.system.fleet.etcd.Defragment(data)
-	if err != nil {
-		err = refused(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
-	} else {
+	if err == nil {
 		err = errors.Join(m.system.fleet.saveEtcd(), m.system.fleet.config.Kubernetes.DefragmentEtcd(ctx, etcd.FormatID(data.Cluster)))
 	}
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 
@@ -67,7 +68,7 @@ func (s *system) etcdMembership(
 ) (data etcd.Data, joined bool, err error) {
 	for {
 		if data := s.etcdData(); !data.Empty() {
-			return data, false, s.firstStart(ctx)
+			return data, false, s.startWithData(ctx)
 		}
 
 		changed := s.fleet.etcd.Changed()
@@ -94,18 +95,19 @@ func (s *system) etcdMembership(
 	}
 }
 
-// firstStart takes the time of the first start of a member that was bootstrapped in this boot.
-func (s *system) firstStart(ctx context.Context) error {
+// startWithData is the start of a member that has its data. The first one after a bootstrap takes its time.
+func (s *system) startWithData(ctx context.Context) error {
 	s.mu.Lock()
 	born := s.etcd.born
 	s.etcd.born = false
 	s.mu.Unlock()
 
-	if !born {
-		return nil
+	var takes time.Duration
+	if born {
+		takes = s.fleet.config.Durations.EtcdBootstrap
 	}
 
-	return s.vm.step(ctx, StepEtcdStart, s.fleet.config.Durations.EtcdBootstrap)
+	return s.vm.step(ctx, StepEtcdStart, takes)
 }
 
 // errCannotJoin means that no cluster accepts the node now. It retries when something changes.

@@ -4,10 +4,12 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/stretchr/testify/require"
@@ -77,7 +79,7 @@ func TestEtcdIsRecoveredFromASnapshot(t *testing.T) {
 
 	l := newLab(t)
 	c := l.threeControlPlanes()
-	snapshot, err := c.snapshot(102)
+	snapshot, err := c.snapshot(t.Context(), 102)
 	require.NoError(t, err)
 	require.Equal(t, []string{".", "member"}, c.entries(102))
 
@@ -97,7 +99,7 @@ func TestSnapshotsThatDoNotFit(t *testing.T) {
 	c := l.controlPlaneUp("k3s-dev")
 	c.waitHealthy(101, "etcd")
 
-	snapshot, err := c.snapshot(101)
+	snapshot, err := c.snapshot(t.Context(), 101)
 	require.NoError(t, err)
 
 	database := snapshot[:len(snapshot)-32]
@@ -156,7 +158,14 @@ func TestTheDataFileIsCopied(t *testing.T) {
 	c := l.threeControlPlanes()
 	require.NoError(t, l.fleet.PowerOff(102))
 	require.NoError(t, l.fleet.PowerOff(103))
-	l.eventually(func() bool { _, err := c.snapshot(101); return err != nil }, "etcd gives a snapshot")
+	l.eventually(func() bool {
+		short, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+
+		_, err := c.snapshot(short, 101)
+
+		return err != nil
+	}, "etcd gives a snapshot")
 
 	stream, err := c.admin(101).Copy(t.Context(), "/var/lib/etcd/member/snap/db")
 	require.NoError(t, err)

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -16,12 +15,12 @@ import (
 )
 
 // EtcdMemberList returns the member list of the cluster.
-func (m *machinedServer) EtcdMemberList(context.Context, *machine.EtcdMemberListRequest) (*machine.EtcdMemberListResponse, error) {
+func (m *machinedServer) EtcdMemberList(ctx context.Context, _ *machine.EtcdMemberListRequest) (*machine.EtcdMemberListResponse, error) {
 	if err := m.needControlPlane("member list"); err != nil {
 		return nil, err
 	}
 
-	cluster, err := m.system.etcdCluster()
+	cluster, err := m.system.etcdCluster(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +51,57 @@ func clientURLs(member etcd.Member) []string {
 }
 
 // etcdCluster returns the cluster that a client on this node reaches: its own member's, or that of the first control plane
-// with a running etcd. Talos asks them in random order, which only matters if they belong to different clusters. The error is
-// that of Talos' etcd client when no endpoint listens.
-func (s *system) etcdCluster() (uint64, error) {
-	endpoints, _ := s.controlPlanes(s.config())
-	if len(endpoints) == 0 {
-		return 0, errors.New("no controlplane endpoints discovered yet")
-	}
+// with a running etcd. Talos asks them in random order, which only matters if they belong to different clusters. While no
+// endpoint listens, it waits.
+func (s *system) etcdCluster(ctx context.Context) (cluster uint64, err error) {
+	err = s.fleet.untilEtcdListens(ctx, func() (listens bool, err error) {
+		endpoints, _ := s.controlPlanes(s.config())
+		if len(endpoints) == 0 {
+			return false, errors.New("no controlplane endpoints discovered yet")
+		}
 
+		cluster, listens = s.reachedEtcd(endpoints)
+
+		return listens, nil
+	})
+
+	return cluster, err
+}
+
+// untilEtcdListens looks at etcd until it listens or the call ends. Talos' client of etcd waits for a connection in place of failing
+// (go.etcd.io/etcd/client/v3 v3.6.6, options.go, defaultWaitForReady), so a call of an etcd that does not run takes as long as its
+// caller waits.
+func (f *Fleet) untilEtcdListens(ctx context.Context, look func() (listens bool, err error)) error {
+	for {
+		changed := f.etcd.Changed()
+
+		listens, err := look()
+		if err != nil || listens {
+			return err
+		}
+
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		}
+	}
+}
+
+// untilOwnEtcdListens waits for this node's own member, and returns its data.
+func (s *system) untilOwnEtcdListens(ctx context.Context) (data etcd.Data, err error) {
+	err = s.fleet.untilEtcdListens(ctx, func() (bool, error) {
+		data = s.etcdData()
+
+		return s.fleet.etcdRuns(data), nil
+	})
+
+	return data, err
+}
+
+func (s *system) reachedEtcd(endpoints []netip.Addr) (cluster uint64, listens bool) {
 	if own := s.etcdData(); s.fleet.etcdRuns(own) {
-		return own.Cluster, nil
+		return own.Cluster, true
 	}
 
 	for _, endpoint := range endpoints {
@@ -71,11 +111,11 @@ func (s *system) etcdCluster() (uint64, error) {
 		}
 
 		if data := other.etcdData(); s.fleet.etcdRuns(data) {
-			return data.Cluster, nil
+			return data.Cluster, true
 		}
 	}
 
-	return 0, refused(endpoints[0])
+	return 0, false
 }
 
 func (f *Fleet) etcdRuns(data etcd.Data) bool {
@@ -84,21 +124,15 @@ func (f *Fleet) etcdRuns(data etcd.Data) bool {
 	return err == nil
 }
 
-func refused(endpoint netip.Addr) error {
-	return status.Errorf(codes.Unavailable,
-		"connection error: desc = \"transport: Error while dialing: dial tcp %s: connect: connection refused\"",
-		netip.AddrPortFrom(endpoint, constants.EtcdClientPort))
-}
-
 // EtcdRemoveMemberByID removes a member, whose node may be gone.
 func (m *machinedServer) EtcdRemoveMemberByID(
-	_ context.Context, in *machine.EtcdRemoveMemberByIDRequest,
+	ctx context.Context, in *machine.EtcdRemoveMemberByIDRequest,
 ) (*machine.EtcdRemoveMemberByIDResponse, error) {
 	if err := m.needControlPlane("etcd remove member"); err != nil {
 		return nil, err
 	}
 
-	cluster, err := m.system.etcdCluster()
+	cluster, err := m.system.etcdCluster(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +170,16 @@ func (m *machinedServer) EtcdLeaveCluster(
 
 // EtcdForfeitLeadership moves the leadership to another member, if this node has it.
 func (m *machinedServer) EtcdForfeitLeadership(
-	context.Context, *machine.EtcdForfeitLeadershipRequest,
+	ctx context.Context, _ *machine.EtcdForfeitLeadershipRequest,
 ) (*machine.EtcdForfeitLeadershipResponse, error) {
 	if err := m.needControlPlane("etcd forfeit leadership"); err != nil {
 		return nil, err
 	}
 
-	data := m.system.etcdData()
+	data, err := m.system.untilOwnEtcdListens(ctx) // for the ID of the member (internal/pkg/etcd/local.go)
+	if err != nil {
+		return nil, fmt.Errorf("failed to get local etcd member ID: %w", err)
+	}
 
 	members, err := m.system.fleet.etcd.Members(data.Cluster)
 	if err == nil && len(members) == 1 {
@@ -171,9 +208,14 @@ func (m *machinedServer) EtcdStatus(ctx context.Context, _ *emptypb.Empty) (*mac
 		return nil, fmt.Errorf("failed to query etcd status: %w", err)
 	}
 
-	s, err := m.system.fleet.etcd.Status(m.system.etcdData())
+	data, err := m.system.untilOwnEtcdListens(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("failed to query etcd status: %w", refused(netip.AddrFrom4([4]byte{127, 0, 0, 1})))
+		return nil, fmt.Errorf("failed to query etcd status: %w", err)
+	}
+
+	s, err := m.system.fleet.etcd.Status(data)
+	if err != nil {
+		return nil, fmt.Errorf("failed to query etcd status: %w", err)
 	}
 
 	answer := &machine.EtcdMemberStatus{

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -21,12 +20,15 @@ func (m *machinedServer) EtcdSnapshot(_ *machine.EtcdSnapshotRequest, stream mac
 		return err
 	}
 
-	data := m.system.etcdData()
+	data, err := m.system.untilOwnEtcdListens(stream.Context())
+	if err != nil {
+		return fmt.Errorf("failed reading etcd snapshot: %w", err)
+	}
 
 	member, err := m.system.fleet.etcd.Status(data)
 	switch {
 	case err != nil:
-		return fmt.Errorf("failed reading etcd snapshot: %w", refused(netip.AddrFrom4([4]byte{127, 0, 0, 1})))
+		return fmt.Errorf("failed reading etcd snapshot: %w", err)
 	case member.Leader == 0:
 		return fmt.Errorf("failed reading etcd snapshot: %w", etcd.ErrNoLeader)
 	}

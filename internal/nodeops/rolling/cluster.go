@@ -37,6 +37,9 @@ type Change struct {
 	// Adds reports whether the node does not run before the change and runs after it: its machine is switched on, or is a new one that gets
 	// its configuration. Such a change removes nothing from the cluster, and other nodes may be waiting for this one.
 	Adds bool
+	// Joins reports whether the node is a control plane whose new machine gets its configuration, and becomes a member of etcd with it.
+	// Only one of them changes at a time, but before those that still wait for the others: they may wait for this one.
+	Joins bool
 	// Yields lets other nodes that arrive soon go first, as the leader of etcd does in an upgrade: its leadership then moves once
 	// and not with each node.
 	Yields bool

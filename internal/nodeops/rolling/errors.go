@@ -13,6 +13,17 @@ func (e *closedError) Error() string {
 	return e.node + " did not come back from its change: mend that node, then run up again"
 }
 
+// joinsError means that a node waits for a control plane that joins.
+type joinsError struct{ node Node }
+
+func (e *joinsError) Error() string { return e.node.Name + " joins" }
+
+// isFinal reports whether no further look changes what is wrong with a node.
+func isFinal(err error) bool {
+	closed, joins := new(closedError), new(joinsError)
+	return errors.Is(err, errStaysOff) || errors.As(err, &closed) || errors.As(err, &joins)
+}
+
 // errTooSoon is returned for a node that works, but not for long enough yet.
 var errTooSoon = errors.New("it has worked again for a moment only")
 

@@ -47,14 +47,8 @@ func (l *Lane) Enter(ctx context.Context, change Change) error {
 	defer l.move()
 	if err != nil {
 		l.drop(change.Node)
-		return err
 	}
-	for i := range l.inside {
-		if l.inside[i].node.Name == change.Node.Name {
-			l.inside[i].terms = terms
-		}
-	}
-	return nil
+	return err
 }
 
 // Leave returns when the changed node works again and is uncordoned. If it does not work again, the lane closes for all
@@ -141,8 +135,21 @@ func (l *Lane) yield(ctx context.Context, node Node) {
 	}
 }
 
-// untilSpared waits until the cluster can spare the node.
+// untilSpared waits until the cluster can spare the node. While a control plane joins, the wait stands still: that one may be what the
+// cluster lacks.
 func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err error) {
+	for {
+		terms, err = l.onceSpared(ctx, change)
+		joins := new(joinsError)
+		if !errors.As(err, &joins) {
+			return terms, err
+		}
+		l.tell(change.Node, "waits for "+joins.node.Name+", which joins")
+		l.untilGone(ctx, joins.node)
+	}
+}
+
+func (l *Lane) onceSpared(ctx context.Context, change Change) (terms Terms, err error) {
 	l.mu.Lock()
 	patience := l.options.Patience
 	if l.unwell {
@@ -151,14 +158,28 @@ func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err
 	l.mu.Unlock()
 
 	last := l.await(ctx, wait{change.Node, "the cluster cannot do without it now:", patience}, func(ctx context.Context) (err error) {
+		l.mu.Lock()
+		err = l.mayEnter(change)
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
 		terms, err = l.cluster.Spare(ctx, change, l.visitors(change.Node)) // others may have entered meanwhile
-		return err
+		if err != nil {
+			return err
+		}
+		return l.admit(change, terms)
 	})
+	closed, joins := new(closedError), new(joinsError)
 	switch {
 	case last == nil:
 		return terms, nil
 	case ctx.Err() != nil:
 		return Terms{}, fmt.Errorf("%s is untouched: %w", change.Node.Name, context.Cause(ctx))
+	case errors.As(last, &joins):
+		return Terms{}, last
+	case errors.As(last, &closed):
+		return Terms{}, fmt.Errorf("%s is untouched, because %w", change.Node.Name, last)
 	default:
 		l.mu.Lock()
 		l.unwell = true
@@ -180,7 +201,7 @@ func (l *Lane) tell(node Node, what string) {
 	}
 }
 
-// await checks, at least once, until the condition holds, the machine stays off or the limit is reached. It returns the
+// await checks, at least once, until the condition holds, cannot hold any more or the limit is reached. It returns the
 // result of the last check.
 func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 	deadline := time.Now().Add(w.limit)
@@ -188,7 +209,7 @@ func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 	var last error
 	_ = poll.Until(ctx, l.options.Interval, func(ctx context.Context) (bool, error) {
 		last = holds(ctx)
-		if last == nil || errors.Is(last, errStaysOff) || !time.Now().Before(deadline) {
+		if last == nil || isFinal(last) || !time.Now().Before(deadline) {
 			return true, nil
 		}
 		if what := fmt.Sprintf("%s %v (%s at most)", w.words, last, poll.InWords(w.limit)); what != told && ctx.Err() == nil {

@@ -48,6 +48,7 @@ type visitor struct {
 	works       time.Duration // duration of its change
 	lost        bool          // it does not work again
 	held        bool          // its pods stay
+	unspared    time.Duration // how long the cluster cannot do without it
 }
 
 // anyRoll runs visitors through a lane and records which ones are in it.
@@ -55,6 +56,7 @@ type anyRoll struct {
 	lane     *rolling.Lane
 	visitors []visitor
 	most     int
+	begun    time.Time
 	plan     string
 
 	mu       sync.Mutex
@@ -67,16 +69,18 @@ type anyRoll struct {
 func newRoll(seed uint64) *anyRoll {
 	random := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // no secret depends on it
 	seconds := func(most int) time.Duration { return time.Duration(random.IntN(most)) * time.Second }
-	r := &anyRoll{most: 1 + random.IntN(3), inside: map[string]visitor{}, cordoned: map[string]bool{}}
+	r := &anyRoll{begun: time.Now(), most: 1 + random.IntN(3), inside: map[string]visitor{}, cordoned: map[string]bool{}}
 	for i := range 2 + random.IntN(7) {
 		node := worker(fmt.Sprintf("worker-%d", i))
 		if random.IntN(3) == 0 {
 			node = controlPlane(fmt.Sprintf("control-%d", i))
 		}
 		v := visitor{
-			change:  rolling.Change{Node: node, Reboots: random.IntN(2) == 0, Adds: random.IntN(8) == 0},
+			change: rolling.Change{
+				Node: node, Reboots: random.IntN(2) == 0, Adds: random.IntN(8) == 0, Joins: node.ControlPlane && random.IntN(3) == 0,
+			},
 			arrives: seconds(90), end: random.IntN(4 * ends), works: seconds(60),
-			lost: random.IntN(12) == 0, held: random.IntN(8) == 0,
+			lost: random.IntN(12) == 0, held: random.IntN(8) == 0, unspared: seconds(60),
 		}
 		if random.IntN(4) == 0 {
 			v.interrupted = time.Second + seconds(300)
@@ -184,11 +188,14 @@ func (r *anyRoll) sayLocked(format string, args ...any) {
 	r.broken = append(r.broken, fmt.Sprintf(format, args...))
 }
 
-// Spare admits every node, unless one is already lost.
+// Spare admits every node after a while, unless one is already lost.
 func (r *anyRoll) Spare(_ context.Context, change rolling.Change, _ []rolling.Node) (rolling.Terms, error) {
 	back := time.Now().Add(2 * time.Minute)
 	lost := false
 	for _, v := range r.visitors {
+		if v.change.Node.Name == change.Node.Name && time.Since(r.begun) < v.arrives+v.unspared {
+			return rolling.Terms{}, errors.New("another node is not Ready")
+		}
 		lost = lost || v.change.Node.Name == change.Node.Name && v.lost
 	}
 	return rolling.Terms{Drain: change.Reboots, Back: func(context.Context) error {

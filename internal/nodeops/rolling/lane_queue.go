@@ -12,6 +12,8 @@ type visit struct {
 	node     Node
 	terms    Terms
 	minReady time.Duration
+	joins    bool
+	admitted bool // the cluster spares it, so it may change at any moment
 }
 
 // takeTurn waits in the queue and then takes a place in the lane. A node that is added does not wait, because the one ahead of it may wait
@@ -26,9 +28,9 @@ func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 			l.leaveQueue(node)
 			return fmt.Errorf("%s is untouched, because %w", node.Name, l.closed)
 		}
-		if change.Adds || l.queue[0] == node && l.hasRoomFor(node) {
+		if change.Adds || change.Joins && l.isUntouched() || l.queue[0] == node && l.hasRoomFor(node) {
 			l.leaveQueue(node)
-			l.inside = append(l.inside, visit{node: node, minReady: max(change.MinReady, l.options.MinReady)})
+			l.inside = append(l.inside, visit{node: node, minReady: max(change.MinReady, l.options.MinReady), joins: change.Joins, admitted: node == whole})
 			return nil
 		}
 		moved := l.moved
@@ -54,6 +56,54 @@ func (l *Lane) hasRoomFor(node Node) bool {
 	}
 	return len(l.inside) < l.options.MaxUnavailable &&
 		!slices.ContainsFunc(l.inside, func(v visit) bool { return v.node.ControlPlane })
+}
+
+// isUntouched reports whether all nodes in the lane still wait for the cluster, and none of them joins.
+func (l *Lane) isUntouched() bool {
+	return !slices.ContainsFunc(l.inside, func(v visit) bool { return v.admitted || v.joins })
+}
+
+// admit marks a node that the cluster spares on these terms, as long as [Lane.mayEnter] holds.
+func (l *Lane) admit(change Change, terms Terms) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.mayEnter(change); err != nil {
+		return err
+	}
+	for i := range l.inside {
+		if l.inside[i].node.Name == change.Node.Name {
+			l.inside[i].terms, l.inside[i].admitted = terms, true
+		}
+	}
+	return nil
+}
+
+// mayEnter returns why a node that waits for the cluster may not be changed, whatever the cluster says: the lane was closed meanwhile, or a
+// control plane has come that joins. The caller holds the lock.
+func (l *Lane) mayEnter(change Change) error {
+	if l.closed != nil {
+		return l.closed
+	}
+	at := slices.IndexFunc(l.inside, func(v visit) bool { return v.joins && v.node.Name != change.Node.Name })
+	if at < 0 || change.Adds {
+		return nil
+	}
+	return &joinsError{node: l.inside[at].node}
+}
+
+// untilGone waits until a node has no place in the lane. The limits of its own change bound that.
+func (l *Lane) untilGone(ctx context.Context, node Node) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for slices.ContainsFunc(l.inside, func(v visit) bool { return v.node.Name == node.Name }) && ctx.Err() == nil {
+		moved := l.moved
+		l.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+	}
 }
 
 // others returns the other nodes in the lane. The caller holds the lock.

@@ -479,3 +479,41 @@ func TestHowLongANodeMustStayReady(t *testing.T) {
 		}
 	})
 }
+
+// The cluster may lack exactly the control plane that joins, which arrives last because its machine is made first. Those that wait for
+// the cluster go after it, however long it takes, and not at all if it fails.
+func TestAControlPlaneThatJoinsGoesBeforeThoseThatWait(t *testing.T) {
+	t.Parallel()
+	joins := rolling.Change{Node: controlPlane("control-3"), Joins: true}
+	for _, test := range []struct {
+		name string
+		end  func(ctx context.Context, lane *rolling.Lane) error
+		want string
+	}{
+		{"it joins", func(ctx context.Context, lane *rolling.Lane) error { return lane.Leave(ctx, joins.Node) }, ""},
+		{"it fails", func(_ context.Context, lane *rolling.Lane) error { lane.Abandon(joins.Node); return nil },
+			"control-1 is untouched, because control-3 did not come back from its change: mend that node, then run up again"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := &cluster{unwell: errors.New("control-3 is no member yet"), exempt: joins.Node.Name}
+				lane := rolling.NewLane(c, rolling.Options{Patience: 30 * time.Second})
+				entered := make(chan error, 1)
+				go func() { entered <- lane.Enter(t.Context(), rolling.Change{Node: controlPlane("control-1")}) }()
+				<-time.After(10 * time.Second)
+				require.NoError(t, lane.Enter(t.Context(), joins))
+				<-time.After(2 * time.Minute) // longer than the others are patient
+				require.Empty(t, entered, "control-1 waits")
+				c.unwell = nil
+				require.NoError(t, test.end(t.Context(), lane))
+				err := <-entered
+				if test.want == "" {
+					require.NoError(t, err)
+					return
+				}
+				require.EqualError(t, err, test.want)
+			})
+		})
+	}
+}

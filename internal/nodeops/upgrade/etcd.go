@@ -17,7 +17,7 @@ func (n Node) prepareEtcd(ctx context.Context) error {
 		return nil
 	}
 	var to string
-	err := nodeops.Ask(ctx, n.Talosconfig, n.Address, func(ctx context.Context, api *client.Client) error {
+	err := nodeops.AskEtcd(ctx, n.Talosconfig, n.Address, func(ctx context.Context, api *client.Client) error {
 		members, err := startedMembers(ctx, api)
 		if err != nil {
 			return err
