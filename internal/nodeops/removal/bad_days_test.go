@@ -15,6 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // A member that does not leave is still one, with its node, and the next run removes both.
@@ -36,6 +37,34 @@ func TestAMemberThatDoesNotLeave(t *testing.T) {
 
 	c.hangs.method.Store("")
 	require.NoError(t, c.remove(vmid).Remove(t.Context()))
+	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: goes.Stay}.Members(t.Context())
+	require.NoError(t, err)
+	require.Len(t, members, size-1)
+}
+
+// A member whose etcd does not start cannot leave by itself, because Talos does not know its ID then.
+func TestAMemberThatDoesNotWork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	t.Parallel()
+	const size = 3
+	c := newCluster(t, size)
+	vmid := first
+	if vmid == c.leader() {
+		vmid++
+	}
+	c.hangs.etcdOf.Store(int64(vmid))
+	require.NoError(t, c.Fleet.PowerOff(vmid))
+	c.PowerOn(vmid, nameOf(vmid))
+	goes := c.remove(vmid)
+	var said strings.Builder
+	goes.Progress = &said
+	polltest.Until(t, func() bool { return nodeops.IsAlive(t.Context(), c.Talosconfig(), goes.Address) }, goes.Name+" answers again")
+
+	require.NoError(t, goes.Remove(t.Context()))
+	require.Contains(t, said.String(), "warning: the etcd of "+goes.Name+" does not work (its etcd does not run (Talos: Preparing)): its member is removed by another control plane\n"+
+		"the member of "+goes.Name+" was removed from etcd\n"+goes.Name+" is reset\n")
 	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: goes.Stay}.Members(t.Context())
 	require.NoError(t, err)
 	require.Len(t, members, size-1)

@@ -60,6 +60,7 @@ type hangs struct {
 
 	method atomic.Value
 	next   atomic.Pointer[deed]
+	etcdOf atomic.Int64 // the machine whose etcd does not start
 }
 
 // deed is what happens once during a call: before the work is done, or when it is done and before the answer, which never comes then.
@@ -72,7 +73,7 @@ type deed struct {
 
 // At implements [talos.Faults].
 func (h *hangs) At(p talos.Point) talos.Effect {
-	if path.Base(p.Name) == h.method.Load() && !p.Done {
+	if path.Base(p.Name) == h.method.Load() && !p.Done || p.Name == string(talos.StepEtcdStart) && int64(p.VMID) == h.etcdOf.Load() {
 		return talos.Effect{Hang: true}
 	}
 	if next := h.next.Load(); next != nil && path.Base(p.Name) == next.method && p.Done == next.done && h.next.CompareAndSwap(next, nil) {

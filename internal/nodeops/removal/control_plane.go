@@ -40,8 +40,8 @@ type Limits struct {
 	// Spare is how long etcd may take until it can do without the member, as while another one joins. Default: 20 minutes, in which a
 	// machine that was replaced before is created and joins.
 	Spare time.Duration
-	// Answer is how long it may take until the Kubernetes API of another control plane answers. Default: 10 minutes, in which one that
-	// has just joined pulls its images.
+	// Answer is how long it may take until the Kubernetes API of another control plane answers, and how long it may refuse the Lease.
+	// Default: 10 minutes, in which one that has just joined pulls its images.
 	Answer time.Duration
 	// Leave is how long the member may take to leave. Default: 6 minutes; Talos itself tries for 5 (v1alpha1_server.go,
 	// EtcdLeaveCluster).
@@ -128,7 +128,7 @@ func (c ControlPlane) removeNow(ctx context.Context, others nodeops.Health) erro
 	if seen == answers {
 		err = c.leave(ctx, api, others, own)
 	} else {
-		err = c.expel(ctx, others, own)
+		err = c.bury(ctx, others, own)
 	}
 	if err != nil {
 		return err
@@ -161,15 +161,23 @@ func addressesOf(others nodeops.Health) []string {
 	return addresses
 }
 
-// leave drains the node, takes its member out of etcd, if it still has one, and resets it.
+// leave drains the node, takes its member out of etcd, if it still has one, and resets it. A member whose etcd does not work cannot leave by
+// itself: Talos knows its ID only while its etcd is healthy (talos v1.12.0, controllers/etcd/member.go).
 func (c ControlPlane) leave(ctx context.Context, api *nodeops.Kubernetes, others nodeops.Health, own *nodeops.EtcdMember) error {
 	if err := c.drain(ctx, api); err != nil {
 		return err
 	}
-	if own != nil {
-		if err := c.leaveEtcd(ctx, others, *own); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case own == nil: // it has left before
+	case own.Problem != "":
+		c.say("warning: the etcd of %s does not work (%s): its member is removed by another control plane", c.Name, own.Problem)
+		err = c.expel(ctx, others, *own)
+	default:
+		err = c.leaveEtcd(ctx, others, *own)
+	}
+	if err != nil {
+		return err
 	}
 	c.reset(ctx) // without a pause: a node that reboots now would join again
 	return nil
@@ -219,16 +227,21 @@ func (c ControlPlane) awaitGone(ctx context.Context, others nodeops.Health, own 
 	return gone, seen
 }
 
-// expel removes the member of a node that is dead, if it still has one.
-func (c ControlPlane) expel(ctx context.Context, others nodeops.Health, own *nodeops.EtcdMember) error {
+// bury removes the member of a node that is dead, if it still has one.
+func (c ControlPlane) bury(ctx context.Context, others nodeops.Health, own *nodeops.EtcdMember) error {
 	if own == nil {
 		c.say("warning: %s is dead, and no member of etcd any more: it is neither drained nor reset", c.Name)
 		return nil
 	}
 	c.say("warning: %s is dead: its member is removed from etcd by another control plane, and it is neither drained nor reset", c.Name)
+	return c.expel(ctx, others, *own)
+}
+
+// expel has another control plane remove a member.
+func (c ControlPlane) expel(ctx context.Context, others nodeops.Health, own nodeops.EtcdMember) error {
 	var problems []error
 	for _, other := range others.Nodes {
-		err := nodeops.Ask(ctx, c.Talosconfig, other.Address.String(), func(ctx context.Context, api *client.Client) error {
+		err := nodeops.AskEtcd(ctx, c.Talosconfig, other.Address.String(), func(ctx context.Context, api *client.Client) error {
 			return api.EtcdRemoveMemberByID(ctx, &machineapi.EtcdRemoveMemberByIDRequest{MemberId: own.ID})
 		})
 		if err == nil || strings.Contains(err.Error(), "member not found") { // another client removed it

@@ -41,7 +41,7 @@ func (c ControlPlane) expelBefore(ctx context.Context, others nodeops.Health, me
 	if problem != nil || own == nil {
 		return nil // something has changed: the one that waits looks again
 	}
-	return gone.expel(ctx, others, own)
+	return gone.bury(ctx, others, own)
 }
 
 // ExpelDead removes the members of the control planes in Leave that are dead, as far as etcd can do without them; the name of c means nothing.

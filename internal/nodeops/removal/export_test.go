@@ -30,5 +30,5 @@ func Impatient(n Node, patience time.Duration) Node {
 
 // Alone does work in the place of the removal of a control plane, while it holds the Lease.
 func Alone(ctx context.Context, name string, api *kubernetes.Clientset, work func(context.Context) error) error {
-	return ControlPlane{Node: Node{Name: name, Progress: io.Discard}}.alone(ctx, api, work)
+	return ControlPlane{Node: Node{Name: name, Progress: io.Discard}, Limits: Limits{}.withDefaults()}.alone(ctx, api, work)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
@@ -28,7 +29,8 @@ const (
 	retryPeriod   = 2 * time.Second
 )
 
-// alone does the work while it holds the Lease. It waits for another holder.
+// alone does the work while it holds the Lease. It waits for another holder, and gives up when no answer about the Lease has come for
+// [Limits.Answer].
 func (c ControlPlane) alone(ctx context.Context, api *kubernetes.Clientset, work func(context.Context) error) error {
 	held, release := context.WithCancel(ctx)
 	defer release()
@@ -38,6 +40,7 @@ func (c ControlPlane) alone(ctx context.Context, api *kubernetes.Clientset, work
 	done := make(chan error, 1)
 	own := c.Name + "-" + uuid.NewString()
 	lease := newLease(api, own)
+	lease.refused, lease.patience = release, c.Limits.Answer
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lease, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -60,8 +63,12 @@ func (c ControlPlane) alone(ctx context.Context, api *kubernetes.Clientset, work
 		return err
 	}
 	elector.Run(held)
-	if !lease.wasHeld {
+	switch {
+	case lease.wasHeld:
+	case ctx.Err() != nil:
 		return fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
+	default:
+		return fmt.Errorf("%s is untouched, because the Lease %s in kube-system cannot be taken, by which one control plane is removed at a time (%w): mend that, then run `em-infra up` again", c.Name, Lease, lease.problem)
 	}
 	err = <-done
 	if isLost && err != nil && !errors.Is(err, errNotSpared) {
@@ -77,11 +84,16 @@ func (c ControlPlane) lostLease(api *kubernetes.Clientset) error {
 		c.Name, Lease, server, poll.InWords(renewDeadline))
 }
 
-// lease notes whether it was ever held. The elector calls it from one goroutine.
+// lease notes whether it was ever held, and gives up on an API that refuses to take it. The elector calls it from one goroutine, tries
+// again for ever and keeps the errors to itself.
 type lease struct {
 	resourcelock.Interface
 
-	wasHeld bool
+	wasHeld  bool
+	problem  error     // of the last calls; nil after one that succeeded
+	since    time.Time // when these began to fail
+	patience time.Duration
+	refused  func()
 }
 
 func newLease(api *kubernetes.Clientset, holder string) *lease {
@@ -103,8 +115,32 @@ func (l *lease) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 	return err
 }
 
+func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if err != nil && !apierrors.IsNotFound(err) {
+		l.noteProblem(err)
+	}
+	return record, raw, err
+}
+
 func (l *lease) note(record resourcelock.LeaderElectionRecord, err error) {
 	l.wasHeld = l.wasHeld || err == nil && record.HolderIdentity == l.Identity()
+	switch {
+	case err == nil:
+		l.problem = nil
+	case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err): // else another one was faster
+		l.noteProblem(err)
+	}
+}
+
+func (l *lease) noteProblem(err error) {
+	if l.problem == nil {
+		l.since = time.Now()
+	}
+	l.problem = err
+	if !l.wasHeld && time.Since(l.since) >= l.patience {
+		l.refused()
+	}
 }
 
 // awaitClientset waits until another control plane's API server answers: that of a control plane that has just joined starts late.

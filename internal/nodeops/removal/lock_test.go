@@ -17,10 +17,11 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 )
 
-// leases is the part of an API server that holds one Lease. It answers nothing from a time on.
+// leases is the part of an API server that holds one Lease. It answers nothing from a time on, or takes no Lease.
 type leases struct {
-	lease  []byte
-	silent time.Time
+	lease   []byte
+	silent  time.Time
+	refuses bool
 }
 
 // RoundTrip implements [http.RoundTripper]. The elector sends one request at a time.
@@ -31,6 +32,10 @@ func (l *leases) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer := httptest.NewRecorder()
 	answer.Header().Set("Content-Type", "application/json")
 	switch {
+	case r.Method != http.MethodGet && l.refuses:
+		answer.WriteHeader(http.StatusInternalServerError)
+		_, _ = answer.WriteString(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"failed calling webhook \"validate.kyverno.svc\": no endpoints available"}`)
+		return answer.Result(), nil
 	case r.Method != http.MethodGet:
 		l.lease, _ = io.ReadAll(r.Body)
 	case l.lease == nil:
@@ -38,6 +43,39 @@ func (l *leases) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	_, _ = answer.Write(l.lease)
 	return answer.Result(), nil
+}
+
+// TestALeaseThatCannotBeTakenIsNotTriedForEver: the elector itself would, without a word.
+func TestALeaseThatCannotBeTakenIsNotTriedForEver(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		server leases
+		reason string
+	}{
+		{"a webhook refuses it", leases{silent: time.Now().AddDate(1000, 0, 0), refuses: true}, `failed calling webhook "validate.kyverno.svc": no endpoints available`},
+		{"the API server is silent", leases{}, `Get "https://192.168.20.12:6443/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/em-infra-control-planes": no route to host`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				err := removal.Alone(t.Context(), "cp-1", clientOf(t, &test.server), func(context.Context) error { return errors.New("it was taken") })
+				require.EqualError(t, err, "cp-1 is untouched, because the Lease em-infra-control-planes in kube-system cannot be taken, by which one control plane "+
+					"is removed at a time ("+test.reason+"): mend that, then run `em-infra up` again")
+				require.Less(t, time.Since(begun), 11*time.Minute)
+			})
+		})
+	}
+}
+
+func clientOf(t *testing.T, server http.RoundTripper) *kubernetes.Clientset {
+	t.Helper()
+	api, err := kubernetes.NewForConfigAndClient(&rest.Config{
+		Host: "https://192.168.20.12:6443", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+	}, &http.Client{Transport: server})
+	require.NoError(t, err)
+	return api
 }
 
 // TestHowWorkEndsWithTheLease: one that is lost ends the work with an error that says nothing of it.
@@ -63,13 +101,9 @@ func TestHowWorkEndsWithTheLease(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				server := &leases{silent: time.Now().Add(test.silent)}
-				api, err := kubernetes.NewForConfigAndClient(&rest.Config{
-					Host: "https://192.168.20.12:6443", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-				}, &http.Client{Transport: server})
-				require.NoError(t, err)
 				ctx, end := context.WithCancel(t.Context())
 				time.AfterFunc(30*time.Minute, end)
-				err = removal.Alone(ctx, "cp-1", api, test.work)
+				err := removal.Alone(ctx, "cp-1", clientOf(t, server), test.work)
 				if test.want == "" {
 					require.NoError(t, err)
 					return
