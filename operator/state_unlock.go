@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
@@ -42,10 +41,5 @@ func (o *Operator) Unlock(ctx context.Context, options UnlockOptions) (int, erro
 		}
 		before = s.clock.Now().Add(-recovery.Abandonable)
 	}
-	cleared, err := s.recovery.Unlock(ctx, before)
-	var busy *recovery.BusyError
-	if errors.As(err, &busy) {
-		return 0, refused(fmt.Errorf("%w; if that one is dead for certain, add --force", err))
-	}
-	return cleared, err
+	return s.recovery.Unlock(ctx, before)
 }

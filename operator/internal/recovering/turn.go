@@ -62,8 +62,8 @@ func (r *Recovery) tryTurn(ctx context.Context, before time.Time) (int, error) {
 	return cleared, err
 }
 
-// refused adds to the refusal of a busy stack what the flag does, or that its time is over, and what to do about a dead run of another
-// machine, for which no wait ends.
+// refused adds to the refusal of a busy stack what the flag does, or that its time is over, and what to do about a run whose
+// process is not seen from here: if it is dead, no wait ends.
 func (r *Recovery) refused(by recovery.Lock, busy error) error {
 	switch {
 	case r.Turn.Limit > 0:
@@ -71,7 +71,7 @@ func (r *Recovery) refused(by recovery.Lock, busy error) error {
 	case r.Turn.Offered:
 		busy = fmt.Errorf("%w, or add --wait 30m", busy)
 	}
-	if by.IsElsewhere() {
+	if by.IsUnseen() {
 		busy = fmt.Errorf("%w; if it is dead for certain, `em-infra state unlock --force` removes its lock", busy)
 	}
 	return busy

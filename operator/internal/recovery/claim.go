@@ -88,7 +88,7 @@ func (c Claim) take(ctx context.Context, at Place) (*Claim, error) {
 		case held != nil && held.ID == c.ID:
 			return held, nil
 		case held != nil:
-			return nil, &BusyError{held.Lock}
+			return nil, &BusyError{at.lockOf(*held)}
 		}
 	}
 	return nil, ErrJustEnded

@@ -34,6 +34,13 @@ func (c Claim) isDeadBeside(asking Claim) bool {
 	return told && tells && then != now
 }
 
+// isSeen reports whether the process of a claim runs on this machine. On a system that does not tell its boot, the name of the machine is
+// enough for a folder on it.
+func (c Claim) isSeen(asking Claim, inBucket bool) bool {
+	isBeside := !inBucket && c.Machine == "" && asking.Machine == "" && c.Hostname == asking.Hostname
+	return (c.isOfThisMachine() || isBeside) && c.lives()
+}
+
 // isOfThisMachine reports whether process numbers of the claim are those that this process sees.
 func (c Claim) isOfThisMachine() bool { return c.Machine != "" && c.Machine == machineOf() }
 

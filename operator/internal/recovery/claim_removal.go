@@ -61,7 +61,7 @@ func (p Place) mark(ctx context.Context, mark string) error {
 	case other.ID == "" || p.lockOf(other).Stale:
 		return p.mark(ctx, mark+"-"+other.ID)
 	default:
-		return &BusyError{other.Lock}
+		return &BusyError{p.lockOf(other)}
 	}
 }
 

@@ -32,6 +32,7 @@ type Lock struct {
 
 	remove func(context.Context) error
 	own    bool // the claim of this process
+	seen   bool // its process runs, as this machine sees
 }
 
 // fileScheme is the scheme of a state in a folder of this machine.
@@ -47,11 +48,9 @@ func (e *BusyError) Error() string {
 // IsOwn reports whether it is the claim of this process.
 func (l Lock) IsOwn() bool { return l.own }
 
-// IsElsewhere reports whether its owner is on another machine, whose processes are not seen from here.
-func (l Lock) IsElsewhere() bool {
-	here, err := os.Hostname()
-	return err != nil || l.Hostname != here
-}
+// IsUnseen reports whether nothing shows that its owner works: the process is not seen from here. The name of the machine proves nothing,
+// because a machine keeps it when it starts anew, and other machines can have it.
+func (l Lock) IsUnseen() bool { return !l.seen }
 
 // Owner describes who holds a lock, and since when.
 func (l Lock) Owner() string {
@@ -172,8 +171,14 @@ func readLock(file string) (Lock, error) {
 		return lock, fmt.Errorf("%s: %w: if no other run is going on, delete it", file, err)
 	}
 	here, err := os.Hostname()
-	lock.Stale = lock.Hostname == here && !alive(lock.PID)
+	lock.judge(lock.Hostname == here, alive)
 	return lock, err
+}
+
+// judge notes whether the owner of a lock lives, if its process can be seen from here.
+func (l *Lock) judge(isVisible bool, lives func(pid int) bool) {
+	l.seen = isVisible && lives(l.PID)
+	l.Stale = isVisible && !l.seen
 }
 
 // alive reports whether a process is a running Pulumi CLI, of any user. The name is checked because the system reuses process IDs; a

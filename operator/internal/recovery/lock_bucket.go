@@ -59,7 +59,7 @@ func (p Place) locksInBucket(ctx context.Context) ([]Lock, error) {
 			if claim != nil && claim.Hostname == lock.Hostname {
 				lock.Run = claim.Run
 			}
-			lock.Stale = judged && lock.Hostname == here && !alive(lock.PID)
+			lock.judge(judged && lock.Hostname == here, alive)
 			lock.remove = func(ctx context.Context) error { return p.remove(ctx, p.locks(), one.Key) }
 			locks = append(locks, lock)
 		}
@@ -71,6 +71,7 @@ func (p Place) locksInBucket(ctx context.Context) ([]Lock, error) {
 func (p Place) lockOf(claim Claim) Lock {
 	own, lock := ownClaim(), claim.Lock
 	lock.Stale = claim.isDead(own) || !p.inBucket() && claim.isDeadBeside(own)
+	lock.seen = claim.isSeen(own, p.inBucket())
 	lock.own = claim.PID == own.PID && claim.Hostname == own.Hostname && claim.Machine == own.Machine && claim.Begun == own.Begun
 	lock.remove = func(ctx context.Context) error { return p.removeClaim(ctx, claim) }
 	return lock
