@@ -68,14 +68,20 @@ func (r *Recovery) clearLocks(ctx context.Context, before time.Time) (int, error
 	return cleared, r.EndOrphans(which)
 }
 
-// Release ends the claim of [Recovery.ClearLocks]; without one it does nothing. It is called when the context may have ended.
+// Release ends the claim of [Recovery.ClearLocks]; without one it does nothing. It is called when the context may have ended. An engine of
+// this run that was killed has left its lock, which is removed first. If that fails, the claim stays, and by it the next run can judge the
+// lock.
 func (r *Recovery) Release(ctx context.Context) {
 	if r.claim == nil {
 		return
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 	defer cancel()
-	if err := r.claim.Release(ending, r.at()); err != nil {
+	err := recovery.RemoveEngineLocks(ending, r.at())
+	if err == nil {
+		err = r.claim.Release(ending, r.at())
+	}
+	if err != nil {
 		r.say(fmt.Sprintf("this run still has its claim on the stack, because %v; the next run from this machine removes it, or `em-infra state unlock %s --force`", err, r.Place.Stack))
 	}
 	r.claim = nil

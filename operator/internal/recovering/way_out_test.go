@@ -1,9 +1,13 @@
 package recovering_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path"
 	"strings"
 	"testing"
@@ -14,6 +18,7 @@ import (
 	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/bucket/s3test"
 	"github.com/em-infra/em-infra/operator/internal/recovering"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // Folders below a state, of claims and of the engine's locks.
@@ -109,4 +114,52 @@ func TestAWayOutForAnUnseenRun(t *testing.T) {
 			require.EqualError(t, err, test.want)
 		})
 	}
+}
+
+// deadEngine writes the lock of an engine of this machine that was killed.
+func deadEngine(t *testing.T, place string) {
+	t.Helper()
+	engine := exec.CommandContext(t.Context(), "true")
+	require.NoError(t, engine.Run())
+	here, err := os.Hostname()
+	require.NoError(t, err)
+	put(t, place, locks, "one.json", map[string]any{"pid": engine.ProcessState.Pid(), "hostname": here})
+}
+
+// TestAnEngineThatWasKilled: its lock in a bucket is removed with the claim of its run, so that the next run begins.
+func TestAnEngineThatWasKilled(t *testing.T) {
+	t.Parallel()
+	place := inBucket(t)
+	r := runOn(t, place, recovering.Turn{})
+	_, err := r.ClearLocks(t.Context())
+	require.NoError(t, err)
+	deadEngine(t, place)
+
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.Release(interrupted)
+	cleared, err := r.ClearLocks(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, cleared)
+	r.Release(t.Context())
+}
+
+// TestAnEngineLockThatStays keeps the claim of its run, by which the next run judges it.
+func TestAnEngineLockThatStays(t *testing.T) {
+	t.Parallel()
+	place := inBucket(t)
+	front := s3test.Before(t, place, func(w http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, locks) && s3test.Answer(w, http.StatusForbidden, "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
+	}, (*httptest.Server).Start)
+	r := runOn(t, front, recovering.Turn{})
+	var said []string
+	r.Say = func(sentence string) { said = append(said, sentence) }
+	_, err := r.ClearLocks(t.Context())
+	require.NoError(t, err)
+	deadEngine(t, place)
+	r.Release(t.Context())
+	require.Equal(t, []string{"this run still has its claim on the stack, because the bucket s3://states refuses the key (AccessDenied): " +
+		"give the key rights, with which it may list, read, write and delete there; the next run from this machine removes it, or `em-infra state unlock  --force`"}, said)
+	_, err = runOn(t, place, recovering.Turn{}).ClearLocks(t.Context())
+	require.ErrorAs(t, err, new(*recovery.BusyError), "the claim of this process")
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,8 @@ type Lock struct {
 	remove func(context.Context) error
 	own    bool // the claim of this process
 	seen   bool // its process runs, as this machine sees
+
+	ofEngine bool // and no claim
 }
 
 // fileScheme is the scheme of a state in a folder of this machine.
@@ -73,7 +76,9 @@ func (l Lock) Owner() string {
 const Abandonable = 24 * time.Hour
 
 // ClearStaleLocks removes a stack's locks whose owners are dead, and returns their number. It returns a [BusyError] if an owner is
-// alive, or may be alive on another machine. Locks from before a time are removed as well; the zero time means none.
+// alive, or may be alive on another machine, and removes nothing then. Locks from before a time are removed as well; the zero time means
+// none. The claim is removed last: in a bucket, the locks of the engine cannot be judged without it, so a run that is cut off here must not
+// leave them alone.
 func ClearStaleLocks(ctx context.Context, at Place, before time.Time) (int, error) {
 	locks, err := Locks(ctx, at)
 	if err != nil {
@@ -83,11 +88,33 @@ func ClearStaleLocks(ctx context.Context, at Place, before time.Time) (int, erro
 		if !lock.Stale && !lock.takenBefore(before) {
 			return 0, &BusyError{lock}
 		}
+	}
+	for _, lock := range slices.Backward(locks) { // the claim is the first one
 		if err := lock.remove(ctx); err != nil {
 			return 0, err
 		}
 	}
 	return len(locks), nil
+}
+
+// RemoveEngineLocks removes the locks of dead engines of this machine from a bucket. A run does it before it ends its claim, without which
+// nothing proves later that they were taken on this machine.
+func RemoveEngineLocks(ctx context.Context, at Place) error {
+	if !at.inBucket() {
+		return nil // in a folder they can be judged without a claim
+	}
+	locks, err := Locks(ctx, at)
+	if err != nil {
+		return err
+	}
+	for _, lock := range locks {
+		if lock.ofEngine && lock.Stale {
+			if err := lock.remove(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (l Lock) takenBefore(limit time.Time) bool { return !l.Since.IsZero() && l.Since.Before(limit) }
@@ -158,7 +185,12 @@ func (p Place) claimAsLock(ctx context.Context) ([]Lock, error) {
 }
 
 func readLock(file string) (Lock, error) {
-	lock := Lock{remove: func(context.Context) error { return os.Remove(file) }}
+	lock := Lock{ofEngine: true, remove: func(context.Context) error {
+		if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil // another run that found it dead was first
+	}}
 	text, err := os.ReadFile(file) //nolint:gosec // below the state's folder
 	if err != nil {
 		return lock, err

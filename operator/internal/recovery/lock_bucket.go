@@ -60,6 +60,7 @@ func (p Place) locksInBucket(ctx context.Context) ([]Lock, error) {
 				lock.Run = claim.Run
 			}
 			lock.judge(judged && lock.Hostname == here, alive)
+			lock.ofEngine = true
 			lock.remove = func(ctx context.Context) error { return p.remove(ctx, p.locks(), one.Key) }
 			locks = append(locks, lock)
 		}
