@@ -173,6 +173,12 @@ func (s *session) ChooseBackup(ctx context.Context, name string) error {
 	return err
 }
 
+// RestoreState puts a backup back.
+func (s *session) RestoreState(ctx context.Context, name string) (*Restored, error) {
+	defer s.recovery.Release(ctx)
+	return s.restore(ctx, nil, name)
+}
+
 // MayCreateState refuses a restore into a place from which the state was moved.
 func (s *session) MayCreateState(ctx context.Context) error { return s.restoration().mayCreate(ctx) }
 

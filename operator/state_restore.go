@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
@@ -44,7 +46,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
 	}
-	present, err := r.present(ctx)
+	present, isMissing, err := r.present(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +58,28 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	if err := s.consent.ask(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.noteBegun(ctx, tools, restored); err != nil {
-		return nil, err
-	}
-	if err := s.state.Import(ctx, restored); err != nil {
+	if err := s.replace(ctx, tools, restored, isMissing); err != nil {
 		return nil, err
 	}
 	return &Restored{Backup: chosen, Resources: len(restored.Deployment.Resources)}, nil
+}
+
+// replace puts a state in the place of the present one. One that is missing is created as late as possible: up sees that a state is lost,
+// and takes an empty one for that of a stack that has nothing.
+func (s *session) replace(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported, isMissing bool) error {
+	create := sync.OnceValue(func() error {
+		if !isMissing {
+			return nil
+		}
+		return s.state.Create(ctx)
+	})
+	if err := s.noteBegun(ctx, tools, restored, create); err != nil {
+		return err
+	}
+	if err := create(); err != nil {
+		return err
+	}
+	return s.state.Import(ctx, restored)
 }
 
 // restoration reads the two states of a restore: that of the backup, and the present one, which it replaces.
@@ -104,31 +121,27 @@ func (r restoration) choose(ctx context.Context, name string) (backup.Backup, *e
 	return chosen, exported, nil
 }
 
-// present returns the state that will be replaced, after backing it up. It is empty if there is no state, which is then created, or
-// if the state cannot be read.
-func (r restoration) present(ctx context.Context) (apitype.DeploymentV3, error) {
+// present returns the state that will be replaced, after backing it up. It is empty if there is no state, or if the state cannot be read.
+func (r restoration) present(ctx context.Context) (_ apitype.DeploymentV3, isMissing bool, _ error) {
 	text, err := r.state.ExportSealed(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
-		if err := r.mayCreate(ctx); err != nil {
-			return apitype.DeploymentV3{}, refused(err)
-		}
-		return apitype.DeploymentV3{}, r.state.Create(ctx)
+		return apitype.DeploymentV3{}, true, refused(r.mayCreate(ctx))
 	}
 	if err == nil {
 		var present *engine.Exported
 		if present, err = r.state.Read(text); err == nil {
 			_, err := r.state.BackUp(ctx, "before-restore")
-			return present.Deployment, err
+			return present.Deployment, false, err
 		}
 	}
 	if ctx.Err() != nil {
-		return apitype.DeploymentV3{}, context.Cause(ctx)
+		return apitype.DeploymentV3{}, false, context.Cause(ctx)
 	}
 	if newer := new(engine.FormatError); errors.As(err, &newer) {
-		return apitype.DeploymentV3{}, refused(newer) // it is sound, so nothing may take its place unseen
+		return apitype.DeploymentV3{}, false, refused(newer) // it is sound, so nothing may take its place unseen
 	}
 	r.emit(StateDamaged{Reason: lastLine(err.Error())})
-	return apitype.DeploymentV3{}, nil
+	return apitype.DeploymentV3{}, false, nil
 }
 
 // lastLine returns the last line of a CLI's output, which contains the error.
@@ -138,18 +151,19 @@ func lastLine(text string) string {
 }
 
 // noteBegun determines the outcome of the operations that are pending in the backup. The engine would drop them from the state; the
-// next up identifies them by what is noted here.
-func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported) error {
+// next up identifies them by what is noted here. If the stack has no state yet, create makes it.
+func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported, create func() error) error {
 	if len(restored.Deployment.PendingOperations) == 0 {
 		return nil
 	}
-	if err := s.selectStack(ctx, tools, false); err != nil {
-		return err
+	config, read := s.state.Config()
+	if !read { // the CLI reads it, for which the stack needs a state
+		var err error
+		if config, err = s.configOfCLI(ctx, tools, create); err != nil {
+			return err
+		}
 	}
-	config, err := s.config(ctx)
-	if err != nil {
-		return err
-	}
+	var err error
 	if s.host, err = s.connection(ctx, config); err != nil {
 		return refused(s.place.CompleteError(err))
 	}
@@ -164,4 +178,15 @@ func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, res
 	done, _ := unfinished.Note(&restored.Deployment, s.clock.Now())
 	s.recovered(done...)
 	return nil
+}
+
+// configOfCLI returns the configuration as the CLI reads it, after create has made the state.
+func (s *session) configOfCLI(ctx context.Context, tools *toolchain.Installed, create func() error) (auto.ConfigMap, error) {
+	if err := create(); err != nil {
+		return nil, err
+	}
+	if err := s.selectStack(ctx, tools, false); err != nil {
+		return nil, err
+	}
+	return s.config(ctx)
 }
