@@ -111,7 +111,7 @@ func (s *session) take(needed needs) error {
 		return err
 	}
 	if layer, isLayer := content.(layer); isLayer {
-		if !needed.anyKind {
+		if !needed.anyKind && (!needed.systems || content.Kind() != KindSystems) {
 			return &inventory.OtherKindError{Dir: workspace.Nearby(s.workspace.Inventory), Kind: content.Kind()}
 		}
 		s.layer = layer

@@ -173,6 +173,17 @@ func (s *session) ChooseBackup(ctx context.Context, name string) error {
 	return err
 }
 
+// TakeForTasks reads the inventory as the commands about tasks do.
+func (s *session) TakeForTasks() error { return s.take(needs{systems: true}) }
+
+// TaskMeant returns the running task that is named as on the command line.
+func (s *session) TaskMeant(ctx context.Context, which string) (Task, error) {
+	return s.hostTasks().meant(ctx, which)
+}
+
+// HostTasks returns the running tasks.
+func (s *session) HostTasks(ctx context.Context) ([]Task, error) { return s.hostTasks().list(ctx) }
+
 // RestoreState puts a backup back.
 func (s *session) RestoreState(ctx context.Context, name string) (*Restored, error) {
 	defer s.recovery.Release(ctx)

@@ -66,6 +66,8 @@ type needs struct {
 	lab bool
 	// anyKind is whether the operation works for a stack of any kind, and not only for a platform.
 	anyKind bool
+	// systems is whether the operation works for a stack of systems as well.
+	systems bool
 	// newStack creates the stack if it does not exist.
 	newStack bool
 	// hostMayBeAway leaves it to the operation to report that the host does not answer.

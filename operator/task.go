@@ -13,7 +13,7 @@ import (
 
 // Tasks returns the running tasks of the host for the machines and templates of the stack. It only reads.
 func (o *Operator) Tasks(ctx context.Context) ([]Task, error) {
-	s, err := o.begin(ctx, needs{})
+	s, err := o.begin(ctx, needs{systems: true})
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (o *Operator) Tasks(ctx context.Context) ([]Task, error) {
 // StopTask stops a running task, after consent. The argument is the task's UPID, or the name or VMID of its machine. Proxmox VE
 // undoes what the task had begun.
 func (o *Operator) StopTask(ctx context.Context, which string) error {
-	s, err := o.begin(ctx, needs{consent: "stop it"})
+	s, err := o.begin(ctx, needs{systems: true, consent: "stop it"})
 	if err != nil {
 		return err
 	}
@@ -39,16 +39,41 @@ func (o *Operator) StopTask(ctx context.Context, which string) error {
 	return tasks.stop(ctx, task)
 }
 
-// hostTasks are the tasks of the host for the machines and templates of a stack.
+// hostTasks are the tasks of the hosts for the machines and templates of a stack.
 type hostTasks struct {
-	host      pve.Connection
-	inventory *inventory.Inventory
-	place     remedy.Place
-	emit      func(Event)
+	host     pve.Connection
+	machines []taskMachine
+	noun     string   // what the machines are
+	others   []string // the hosts on which a machine may be that the inventory does not have
+	place    remedy.Place
+	emit     func(Event)
 }
 
+// taskMachine is a machine or a template on which tasks may work.
+type taskMachine struct {
+	name string
+	vmid int
+	host string
+}
+
+// hostTasks returns the tasks for the stack of the session, which is a cluster or has systems. No run waits for a task of a container.
 func (s *session) hostTasks() hostTasks {
-	return hostTasks{host: s.host, inventory: s.inventory, place: s.place, emit: s.emit}
+	all := hostTasks{host: s.host, place: s.place, emit: s.emit}
+	if layer, areSystems := s.layer.(systemsLayer); areSystems {
+		all.noun, all.others = "virtual machine", layer.Hosts()
+		for _, machine := range layer.File.VirtualMachines {
+			all.machines = append(all.machines, taskMachine{machine.Name, machine.VMID, machine.Host})
+		}
+		for _, image := range layer.File.Images {
+			all.machines = append(all.machines, taskMachine{image.Name, image.VMID, image.Host})
+		}
+		return all
+	}
+	all.noun, all.others = "node", []string{s.inventory.Cluster.Proxmox.Host}
+	for _, node := range s.inventory.Nodes {
+		all.machines = append(all.machines, taskMachine{node.Name, node.VMID, node.Host})
+	}
+	return all
 }
 
 // list returns the running tasks.
@@ -57,9 +82,14 @@ func (h hostTasks) list(ctx context.Context) ([]pve.Task, error) {
 	if err != nil {
 		return nil, refused(err)
 	}
+	return tasksOf(ctx, reader, h.machines)
+}
+
+// tasksOf returns the running tasks of machines, each once.
+func tasksOf(ctx context.Context, reader pve.Reader, machines []taskMachine) ([]pve.Task, error) {
 	var all []pve.Task
-	for _, node := range h.inventory.Nodes {
-		found, err := reader.TasksOf(ctx, node.Host, node.VMID)
+	for _, machine := range machines {
+		found, err := reader.TasksOf(ctx, machine.host, machine.vmid)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +124,11 @@ func (h hostTasks) meant(ctx context.Context, which string) (pve.Task, error) {
 		}
 		return tasks[at], nil
 	}
-	vmid, err := h.inventory.FindVMID(which)
+	names := make([]string, len(h.machines))
+	for at, machine := range h.machines {
+		names[at] = machine.name
+	}
+	vmid, err := inventory.FindVMID(which, h.noun, names, func(at int) int { return h.machines[at].vmid })
 	if err != nil {
 		return pve.Task{}, refused(err)
 	}
@@ -108,7 +142,7 @@ func (h hostTasks) only(ctx context.Context, vmid int) (pve.Task, error) {
 	if err != nil {
 		return pve.Task{}, refused(err)
 	}
-	tasks, err := reader.TasksOf(ctx, hostOf(h.inventory, vmid), vmid)
+	tasks, err := tasksOf(ctx, reader, h.placesOf(vmid))
 	if err != nil {
 		return pve.Task{}, err
 	}
@@ -126,12 +160,14 @@ func (h hostTasks) only(ctx context.Context, vmid int) (pve.Task, error) {
 	}
 }
 
-// hostOf returns the host of a machine in the inventory.
-func hostOf(inv *inventory.Inventory, vmid int) string {
-	for _, node := range inv.Nodes {
-		if node.VMID == vmid {
-			return node.Host
-		}
+// placesOf returns a machine with each host on which it may be. One that is not in the inventory any more may be on any of them.
+func (h hostTasks) placesOf(vmid int) []taskMachine {
+	if at := slices.IndexFunc(h.machines, func(m taskMachine) bool { return m.vmid == vmid }); at >= 0 {
+		return h.machines[at : at+1]
 	}
-	return inv.Cluster.Proxmox.Host
+	var places []taskMachine
+	for _, host := range h.others {
+		places = append(places, taskMachine{vmid: vmid, host: host})
+	}
+	return places
 }

@@ -49,7 +49,7 @@ can be run while a run works in another terminal.`,
 func newTaskStopCommand() *cobra.Command {
 	var flags stackFlags
 	command := &cobra.Command{
-		Use:   "stop NODE|VMID|UPID --stack STACK",
+		Use:   "stop MACHINE|VMID|UPID --stack STACK",
 		Short: "Stop the task that works on a machine, as the button Stop in Proxmox VE does",
 		Long: `Stop the task that works on a machine. Proxmox VE undoes what the task had begun: a clone takes its half-made machine away.
 A run that waits for a clone begins another one after some seconds.
@@ -57,7 +57,7 @@ A run that waits for a clone begins another one after some seconds.
 A clone is listed under its template. Where several clones go on and nothing tells which is the machine's, name the task by
 its UPID, as "em-infra task list" shows it.`,
 		Example: "  em-infra task stop k3s-dev-worker-1 --stack k3s-dev\n  em-infra task stop 102 --stack k3s-dev --lab --yes",
-		Args:    oneName("NODE, VMID or UPID"),
+		Args:    oneName("MACHINE, VMID or UPID"),
 		RunE: func(command *cobra.Command, args []string) error {
 			streams := streamsOf(command)
 			o, err := flags.open(streams)
