@@ -286,6 +286,7 @@ var fromSources = map[string][]string{
 	"former-node-left":         {"etcd is restored, and the Node k3s-dev-control-1, which is k3s-dev-control-9 now, is not deleted (the API does not answer): run `em-infra up` again"},
 	"control-plane-unspared":   {"k3s-dev-control-3 is untouched, because etcd cannot do without it (without it, 1 of 2 members would work, which is no majority): see `em-infra status`, mend that, then run `em-infra up` again"},
 	"control-plane-by-pulumi":  {"k3s-dev-control-3 is a control plane, and pulumi alone does not know which control planes stay: run `em-infra up`, which asks for your consent and has its member leave etcd first"},
+	"removal-lease-refused":    {`k3s-dev-control-3 is untouched, because the Lease em-infra-control-planes in kube-system cannot be taken, by which one control plane is removed at a time (leases are denied by policy freeze): mend that, then run ` + "`em-infra up` again"},
 	"member-stays":             {"the member of k3s-dev-control-3 does not leave etcd (its Talos API: context deadline exceeded): see `em-infra status`, mend that, then run `em-infra up` again"},
 	"installer-failed": {
 		`sequence failed: error running phase 9 in upgrade sequence: task 1/1: failed, task "upgrade" failed: exit code 1`,

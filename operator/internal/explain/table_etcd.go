@@ -118,6 +118,13 @@ var etcdTrouble = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "removal-lease-refused", speaker: program, failure: "F25", source: "internal/nodeops/removal/lock.go",
+		pattern: saying(`(?P<node>\S+) is untouched, because the Lease em-infra-control-planes in kube-system cannot be taken`),
+		meaning: "one control plane is removed at a time, by who holds this Lease; the Kubernetes API has refused it, or not answered, for ten minutes",
+		do:      "the brackets give the answer of the API: an admission webhook whose pods do not run is the usual cause, so start them or delete its ValidatingWebhookConfiguration; then " + upAgain,
+		safe:    notTouched,
+	},
+	{
 		name: "control-plane-by-pulumi", speaker: program, failure: "F25", source: "cmd/em-infra/node_remove.go",
 		pattern: saying(`(?P<node>\S+) is a control plane, and pulumi alone does not know which control planes stay`),
 		meaning: "a plain `pulumi` was to delete {node}, whose member has to leave etcd first",
