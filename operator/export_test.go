@@ -184,6 +184,12 @@ func (s *session) TaskMeant(ctx context.Context, which string) (Task, error) {
 // HostTasks returns the running tasks.
 func (s *session) HostTasks(ctx context.Context) ([]Task, error) { return s.hostTasks().list(ctx) }
 
+// MoveTo moves the state to another place.
+func (s *session) MoveTo(ctx context.Context, to string) error {
+	defer s.recovery.Release(ctx)
+	return migration{Operator: s.Operator, state: s.state, to: to, clearLocks: s.recovery.ClearLocks}.run(ctx)
+}
+
 // RestoreState puts a backup back.
 func (s *session) RestoreState(ctx context.Context, name string) (*Restored, error) {
 	defer s.recovery.Release(ctx)

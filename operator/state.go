@@ -90,6 +90,4 @@ func (o *Operator) mendState(ctx context.Context) error {
 }
 
 // stateAt returns where the state is.
-func (o *Operator) stateAt() recovery.Place {
-	return recovery.Place{Backend: o.workspace.Backend, Project: workspace.Project, Stack: o.workspace.Stack}
-}
+func (o *Operator) stateAt() recovery.Place { return o.placeAt(o.workspace.Backend) }

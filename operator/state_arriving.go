@@ -51,6 +51,9 @@ func (s *session) finishMove(ctx context.Context) (bool, error) {
 		return false, refused(fmt.Errorf("the state of stack %s was moved from %s to %s, and the old one was used since (written %s, copied as of %s): a run with an older %s did that; write `em-infra:backend: %s` below config in it to work on the old one, or remove that one with %s",
 			s.workspace.Stack, shown(note.From), shown(here), timeOf(written), timeOf(note.Written), file, note.From, removalOf(note.From, s.workspace.Stack)))
 	default:
+		if err := s.clearLeft(ctx, note.From); err != nil {
+			return false, err
+		}
 		if err := left.Remove(ctx); err != nil {
 			return false, err
 		}

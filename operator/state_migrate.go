@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/backup"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
@@ -123,6 +124,15 @@ func (m migration) copy(ctx context.Context) error {
 		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", m.workspace.Stack, m.remedies().Stack))
 	}
 	at := m.workspace.At(m.to)
+	end, err := m.claimThere(ctx, at.Backend)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.copyTo(ctx, at, have), end())
+}
+
+// copyTo copies a state to a place that this run has claimed.
+func (m migration) copyTo(ctx context.Context, at *workspace.Workspace, have *engine.Exported) error {
 	target := stateAt(m.state.State, m.workspace, at)
 	if err := m.prepare(ctx, target, at.Backend); err != nil {
 		return err

@@ -77,11 +77,7 @@ func (r *Recovery) Release(ctx context.Context) {
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 	defer cancel()
-	err := recovery.RemoveEngineLocks(ending, r.at())
-	if err == nil {
-		err = r.claim.Release(ending, r.at())
-	}
-	if err != nil {
+	if err := r.claim.End(ending, r.at()); err != nil {
 		r.say(fmt.Sprintf("this run still has its claim on the stack, because %v; the next run from this machine removes it, or `em-infra state unlock %s --force`", err, r.Place.Stack))
 	}
 	r.claim = nil

@@ -108,7 +108,21 @@ func (p Place) writeClaim(ctx context.Context, text []byte) error {
 	})
 }
 
-// Release ends the claim.
+// End ends the claim of this process; without one, nil, it does nothing. In a bucket, it removes the lock of a dead engine first, since
+// nothing proves later that the engine was one of this machine. In a folder, the next run sees that.
+func (c *Claim) End(ctx context.Context, at Place) error {
+	if c == nil {
+		return nil
+	}
+	if at.inBucket() {
+		if _, err := RemoveDead(ctx, at); err != nil {
+			return err
+		}
+	}
+	return c.Release(ctx, at)
+}
+
+// Release removes the claim.
 func (c *Claim) Release(ctx context.Context, at Place) error {
 	held, err := at.claim(ctx)
 	if err != nil || held == nil || held.ID != c.ID {

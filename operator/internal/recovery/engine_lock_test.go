@@ -64,8 +64,8 @@ func TestALivingEngineKeepsTheClaimOfItsRun(t *testing.T) {
 	require.Len(t, locks, 2)
 }
 
-// TestRemoveEngineLocks: a run removes what its dead engine has left, and nothing else.
-func TestRemoveEngineLocks(t *testing.T) {
+// TestRemoveDead: a run removes what its dead engine has left, and nothing else.
+func TestRemoveDead(t *testing.T) {
 	t.Parallel()
 	at := inBucket(t)
 	held, err := recovery.Take(t.Context(), at, today)
@@ -75,7 +75,9 @@ func TestRemoveEngineLocks(t *testing.T) {
 	engineLock(t, at, "elsewhere.json", `{"pid":7,"hostname":"desk.invalid"}`)
 	engineLock(t, at, "living.json", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, livingCLI(t), here))
 
-	require.NoError(t, recovery.RemoveEngineLocks(t.Context(), at))
+	left, err := recovery.RemoveDead(t.Context(), at)
+	require.NoError(t, err)
+	require.Equal(t, "desk.invalid", left.Hostname)
 	locks, err := recovery.Locks(t.Context(), at)
 	require.NoError(t, err)
 	require.Len(t, locks, 3)

@@ -97,24 +97,24 @@ func ClearStaleLocks(ctx context.Context, at Place, before time.Time) (int, erro
 	return len(locks), nil
 }
 
-// RemoveEngineLocks removes the locks of dead engines of this machine from a bucket. A run does it before it ends its claim, without which
-// nothing proves later that they were taken on this machine.
-func RemoveEngineLocks(ctx context.Context, at Place) error {
-	if !at.inBucket() {
-		return nil // in a folder they can be judged without a claim
-	}
+// RemoveDead removes the locks whose owners are dead, the claim last, and leaves all others. It returns the lock of an engine that may live;
+// nil for none.
+func RemoveDead(ctx context.Context, at Place) (left *BusyError, err error) {
 	locks, err := Locks(ctx, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, lock := range locks {
-		if lock.ofEngine && lock.Stale {
+	for _, lock := range slices.Backward(locks) {
+		switch {
+		case lock.Stale:
 			if err := lock.remove(ctx); err != nil {
-				return err
+				return nil, err
 			}
+		case lock.ofEngine:
+			left = &BusyError{lock}
 		}
 	}
-	return nil
+	return left, nil
 }
 
 func (l Lock) takenBefore(limit time.Time) bool { return !l.Since.IsZero() && l.Since.Before(limit) }
@@ -135,6 +135,9 @@ type Place struct {
 	// Backend is the URL, Project and Stack the names.
 	Backend, Project, Stack string
 }
+
+// LockFolders returns the folders of the claim and of the engine's locks below the backend.
+func (p Place) LockFolders() []string { return []string{p.claims(), p.locks()} }
 
 // locks is the folder of the engine's locks below the backend.
 func (p Place) locks() string {
