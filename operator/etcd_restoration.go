@@ -101,7 +101,7 @@ func (s *restorer) newEtcdRestoration(ctx context.Context) (*etcdRestoration, er
 }
 
 func (s *restorer) restoreNotes() etcdrestore.Notes {
-	return etcdrestore.Notes{Path: filepath.Join(s.workspace.Snapshots(), "restore.json")}
+	return etcdrestore.Notes{Path: filepath.Join(s.workspace.Snapshots(), etcdsnapshot.RestoreNote)}
 }
 
 func (s *restorer) tellRestore(format string, args ...any) {

@@ -14,7 +14,7 @@ import (
 )
 
 // chooseSnapshot chooses the snapshot and the control plane on which etcd starts from it. What the control planes still have of etcd's
-// data is kept first, whichever snapshot is chosen.
+// data is kept first, whichever snapshot is chosen. To keep it can delete older snapshots, so one that is named is found before that and stays.
 func (s *restorer) chooseSnapshot(ctx context.Context, r *etcdRestoration) error {
 	if err := s.checkSilent(r); err != nil {
 		return err
@@ -25,22 +25,43 @@ func (s *restorer) chooseSnapshot(ctx context.Context, r *etcdRestoration) error
 		return refused(s.place.CompleteError(cmp.Or(r.health.CheckAlarms(ctx),
 			fmt.Errorf("etcd works and has %d members, and a restore takes it back in time: if that is meant, give --from the name of one that `em-infra etcd list` shows", len(members)))))
 	}
-	newest, on, err := s.salvage(ctx, r)
-	switch {
-	case err != nil && from == "":
+	choose := s.newest
+	if from != "" {
+		choose = s.named
+	}
+	chosen, on, err := choose(ctx, r.seen, func(node etcdrestore.ControlPlane) (*KeptSnapshot, error) { return s.salvageFrom(ctx, r.health, node) })
+	if err != nil {
 		return err
-	case err != nil:
+	}
+	s.program.SparedSnapshots = []string{chosen.Name} // until the restore has begun and its note names it
+	r.snapshot, r.note.Snapshot, r.note.On = *chosen, chosen.Name, on
+	return nil
+}
+
+// named returns the snapshot that a person has named. What the control planes have of etcd's data is kept as far as that is possible.
+func (s *restorer) named(ctx context.Context, seen etcdrestore.Seen, salvageFrom salvager) (chosen *EtcdSnapshot, on string, err error) {
+	found, err := s.findSnapshot(ctx, s.asked.From)
+	if err != nil {
+		return nil, "", err
+	}
+	s.program.SparedSnapshots = append(s.program.SparedSnapshots, found.Name)
+	if _, _, err := s.salvage(seen, salvageFrom); err != nil {
 		s.emit(Note{Text: fmt.Sprintf("warning: what the control planes have of etcd is not kept (%v)", err)})
 	}
-	if newest == nil || from != "" {
-		chosen, err := s.findSnapshot(ctx, from)
-		if err != nil {
-			return err
-		}
-		newest, on = &chosen, r.seen.Target()
+	return &found, seen.Target(), nil
+}
+
+// newest returns the newest of what the control planes have of etcd's data, after it was kept; without any, the newest snapshot.
+func (s *restorer) newest(ctx context.Context, seen etcdrestore.Seen, salvageFrom salvager) (chosen *EtcdSnapshot, on string, err error) {
+	chosen, on, err = s.salvage(seen, salvageFrom)
+	if err != nil || chosen != nil {
+		return chosen, on, err
 	}
-	r.snapshot, r.note.Snapshot, r.note.On = *newest, newest.Name, on
-	return nil
+	found, err := s.findSnapshot(ctx, "")
+	if err != nil {
+		return nil, "", err
+	}
+	return &found, seen.Target(), nil
 }
 
 // replaceOnly plans the restore on the new machine of the only control plane. Without a snapshot of this run it is refused, unless an
@@ -102,18 +123,23 @@ func (s *restorer) nameOf(vmid int) string {
 	return ""
 }
 
-// salvage keeps what each control plane has of etcd's data, and returns the newest of it and where it is from; nil if none has any.
-func (s *restorer) salvage(ctx context.Context, r *etcdRestoration) (newest *EtcdSnapshot, on string, err error) {
+// salvager keeps what a control plane has of etcd's data.
+type salvager func(etcdrestore.ControlPlane) (*KeptSnapshot, error)
+
+// salvage keeps what each control plane has of etcd's data, and returns the newest of it and where it is from; nil if none has any. All of it
+// stays until one is chosen, although they can be more than the rule of the inventory keeps.
+func (s *restorer) salvage(seen etcdrestore.Seen, salvageFrom salvager) (newest *EtcdSnapshot, on string, err error) {
 	var problems []error
-	for _, node := range r.seen.ControlPlanes {
+	for _, node := range seen.ControlPlanes {
 		if node.Data != etcdrestore.Some {
 			continue
 		}
-		saved, err := s.salvageFrom(ctx, r.health, node)
+		saved, err := salvageFrom(node)
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
+		s.program.SparedSnapshots = append(s.program.SparedSnapshots, saved.Name)
 		s.tellSalvaged(node.Name, *saved)
 		if newest == nil || saved.Revision > newest.Revision {
 			newest, on = &saved.Snapshot, node.Name

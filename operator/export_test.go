@@ -184,6 +184,26 @@ func (s *session) TaskMeant(ctx context.Context, which string) (Task, error) {
 // HostTasks returns the running tasks.
 func (s *session) HostTasks(ctx context.Context) ([]Task, error) { return s.hostTasks().list(ctx) }
 
+// ChosenForRestore returns the snapshot that a restore of etcd takes, with its contents, if the control planes have this data.
+func (s *session) ChosenForRestore(ctx context.Context, from string, nodes []string, data map[string]nodeops.EtcdSnapshot) (*EtcdSnapshot, error) {
+	s.restorer.asked = &EtcdRestoreOptions{From: from}
+	var seen etcdrestore.Seen
+	for _, node := range nodes {
+		seen.ControlPlanes = append(seen.ControlPlanes, etcdrestore.ControlPlane{Node: rolling.Node{Name: node}, Data: etcdrestore.Some})
+	}
+	choose := s.restorer.newest
+	if from != "" {
+		choose = s.restorer.named
+	}
+	chosen, _, err := choose(ctx, seen, func(node etcdrestore.ControlPlane) (*KeptSnapshot, error) {
+		return s.etcd().keep(ctx, "before-restore", data[node.Name])
+	})
+	return chosen, err
+}
+
+// WithProgram sets the options of the program that the engine runs.
+func (s *session) WithProgram(options stacks.Options) { s.program = options }
+
 // MoveTo moves the state to another place.
 func (s *session) MoveTo(ctx context.Context, to string) error {
 	defer s.recovery.Release(ctx)

@@ -112,7 +112,7 @@ func SnapshotOf(inv *inventory.Inventory, taken components.EtcdSnapshot) etcdsna
 // that seals the same secrets in the state. An error means that there is no passphrase, or that a key service seals the state.
 func SnapshotStore(stack string, inv *inventory.Inventory, options Options) (etcdsnapshot.Store, error) {
 	backups := inv.Cluster.Backups
-	store := etcdsnapshot.Store{Dir: cmp.Or(options.Snapshots, workspace.Snapshots(options.Root, stack)), Keep: backups.Keep.Rule()}
+	store := etcdsnapshot.Store{Dir: cmp.Or(options.Snapshots, workspace.Snapshots(options.Root, stack)), Keep: backups.Keep.Rule(), Spared: options.SparedSnapshots}
 	for _, recipient := range backups.Recipients {
 		store.Recipients = append(store.Recipients, recipient.Key())
 	}

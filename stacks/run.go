@@ -51,6 +51,9 @@ type Options struct {
 	// Snapshots is the folder for snapshots of etcd, which are taken before a control plane is changed. Default: empty, that of the
 	// project's backups.
 	Snapshots string
+	// SparedSnapshots are the names of snapshots of etcd that stay when another one is taken, whatever the rule of the inventory is.
+	// Default: none.
+	SparedSnapshots []string
 	// BucketStandIn is the URL of what stands for the bucket of the inventory, in a rehearsal; a folder is created. Default: empty, the
 	// bucket itself.
 	BucketStandIn string

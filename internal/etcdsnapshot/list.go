@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/retention"
@@ -49,19 +50,45 @@ func (s Store) Find(name string) (Snapshot, error) {
 	return s.read(names[index])
 }
 
-// Prune deletes the snapshots that the rule does not keep, with their descriptions, and returns their names, newest first.
+// Prune deletes the snapshots that the rule does not keep, with their descriptions, and returns their names, newest first. One that is spared
+// stays, and so does the one that a restore which has begun uses. If that cannot be known, all stay.
 func (s Store) Prune() (deleted []string, err error) {
 	names, err := s.names()
 	if err != nil {
 		return nil, err
 	}
+	inUse, known := s.inUse()
+	if !known {
+		return nil, nil
+	}
 	for _, name := range s.Keep.Excess(names) {
+		if name.String() == inUse || slices.Contains(s.Spared, name.String()) {
+			continue
+		}
 		if err := errors.Join(os.Remove(s.path(name)), removeIfThere(s.description(name))); err != nil {
 			return deleted, fmt.Errorf("delete old snapshots: %w", err)
 		}
 		deleted = append(deleted, name.String())
 	}
 	return deleted, nil
+}
+
+// RestoreNote is the file beside the snapshots in which a restore of etcd that has begun and not ended names its snapshot.
+const RestoreNote = "restore.json"
+
+// inUse returns the name of the snapshot of a restore that has begun; empty for none. It is not known if the note cannot be read.
+func (s Store) inUse() (name string, known bool) {
+	text, err := os.ReadFile(filepath.Join(s.Dir, RestoreNote))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", true
+	}
+	var note struct {
+		Snapshot string `json:"snapshot"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &note)
+	}
+	return note.Snapshot, err == nil
 }
 
 // read returns the description of a snapshot.
