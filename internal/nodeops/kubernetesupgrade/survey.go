@@ -21,6 +21,8 @@ type survey struct {
 	members []member
 	// joining are the nodes of the inventory that are not in the cluster yet. They start with the new version.
 	joining []rolling.Node
+	// nodeless are the nodes of the inventory that run another version and have no Node.
+	nodeless []rolling.Node
 	// foreign are the Nodes that are not in the inventory.
 	foreign []foreignNode
 	// networked reports whether any Node is Ready: without a network plugin none ever is.
@@ -56,10 +58,10 @@ func (u Upgrade) survey(ctx context.Context) (*survey, error) {
 		return nil, err
 	}
 	seen := &survey{}
+	seen.joining, seen.nodeless = u.sortAbsent(ctx, nodes)
 	for _, node := range u.Nodes {
 		i := slices.IndexFunc(nodes, func(n corev1.Node) bool { return n.Name == node.Name })
 		if i < 0 {
-			seen.joining = append(seen.joining, node)
 			continue
 		}
 		m := member{Node: node, ready: isReady(nodes[i])}
@@ -165,7 +167,7 @@ func (s *survey) runs(to versions.Version) bool {
 			}
 		}
 	}
-	return len(s.members) > 0
+	return len(s.members) > 0 && len(s.nodeless) == 0
 }
 
 // takeReadiness takes over which members are Ready now.

@@ -90,7 +90,9 @@ func (u Upgrade) Run(ctx context.Context) error {
 
 // move upgrades a cluster that does not run the version yet.
 func (u Upgrade) move(ctx context.Context, seen *survey) error {
-	for _, check := range []func(context.Context, *survey) error{u.checkStep, u.checkNodes, u.checkRemoved, u.pull} {
+	for _, check := range []func(context.Context, *survey) error{
+		u.checkNodeless, u.checkStep, u.checkControlPlane, u.checkNodes, u.checkRemoved, u.pull,
+	} {
 		if err := check(ctx, seen); err != nil {
 			return fmt.Errorf("Kubernetes stays as it is: %w", err) //nolint:staticcheck // Kubernetes is a name
 		}
