@@ -126,25 +126,40 @@ func (s *collector) systemVMIDs(ctx context.Context, reader pve.Reader, file sys
 		return
 	}
 	mark, total := len(s.checks), 0
-	check := func(name string, vmid int, kind string) {
+	check := func(name string, vmid int, isOurs func(pve.Guest) bool) {
 		total++
 		at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == vmid })
-		if at >= 0 && !isOwnSystem(ctx, reader, guests[at], name, kind) {
+		if at >= 0 && !isOurs(guests[at]) {
 			s.fail("vmid", fmt.Sprintf("give %s another vmid in systems.yaml", name), "VMID %d of %s is taken by %s", vmid, name, Described(guests[at]))
 		}
 	}
+	own := func(name, kind string) func(pve.Guest) bool {
+		return func(guest pve.Guest) bool { return isOwnSystem(ctx, reader, guest, name, kind) }
+	}
 	for _, image := range file.Images {
-		check(image.Name, image.VMID, pve.TypeVM)
+		check(image.Name, image.VMID, func(guest pve.Guest) bool {
+			return own(image.Name, pve.TypeVM)(guest) || isHalfMade(ctx, reader, guest)
+		})
 	}
 	for _, machine := range file.VirtualMachines {
-		check(machine.Name, machine.VMID, pve.TypeVM)
+		check(machine.Name, machine.VMID, own(machine.Name, pve.TypeVM))
 	}
 	for _, container := range file.Containers {
-		check(container.Name, container.VMID, pve.TypeContainer)
+		check(container.Name, container.VMID, own(container.Name, pve.TypeContainer))
 	}
 	if s.sound(mark) {
 		s.ok("vmid", "%s: free, or ours", counted(total, "VMID"))
 	}
+}
+
+// isHalfMade reports whether a machine is being created, or its creation was cut off. Whose it is nothing on it tells: the Command that
+// makes the template of an image finds out, and refuses one that is another's (internal/pve/image_unfinished.go).
+func isHalfMade(ctx context.Context, reader pve.Reader, guest pve.Guest) bool {
+	if guest.Type != pve.TypeVM {
+		return false
+	}
+	config, err := reader.GuestConfig(ctx, guest)
+	return guest.Lock == "create" || err == nil && config.IsEmpty()
 }
 
 // madeHere is the beginning of the description of what this tool makes.

@@ -1,6 +1,7 @@
 package preflight_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"os"
@@ -239,6 +240,47 @@ func TestVMIDsOfSystems(t *testing.T) {
 		"VMID 9100 of debian is taken by VM 9100 (others on pve1): give debian another vmid in systems.yaml",
 		"VMID 211 of pihole is taken by VM 211 (pihole on pve1): give pihole another vmid in systems.yaml",
 	}, unsound(t, subject.Host, inv))
+}
+
+// holdsCreations keeps the tasks that create machines waiting.
+type holdsCreations struct{ end chan struct{} }
+
+func (*holdsCreations) Call(context.Context, proxmox.Call) error { return nil }
+func (*holdsCreations) Lost(proxmox.Call) bool                   { return false }
+func (*holdsCreations) Lag(proxmox.TaskInfo, proxmox.Effect) time.Duration {
+	return 0
+}
+
+func (h *holdsCreations) Step(ctx context.Context, task proxmox.TaskInfo, _ proxmox.Step) error {
+	if task.Type != "qmcreate" {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-h.end:
+		return nil
+	}
+}
+
+// TestATemplateThatIsBeingMade is left to the Command that makes it, which waits for it or takes it away.
+func TestATemplateThatIsBeingMade(t *testing.T) {
+	t.Parallel()
+	held := &holdsCreations{end: make(chan struct{})}
+	t.Cleanup(func() { close(held.end) })
+	config := forSystems(emulatedConfig(schema.Release84))
+	config.Faults = held
+	subject, _ := emulate(t, config)
+	client, err := subject.Host.Client()
+	require.NoError(t, err)
+	require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", map[string]any{"vmid": 9100, "name": "debian-13", "scsi0": "tank:1"}, nil))
+	reader, err := pve.NewReader(subject.Host)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		guests, err := reader.Guests(t.Context())
+		return err == nil && slices.ContainsFunc(guests, func(g pve.Guest) bool { return g.VMID == 9100 && g.Lock == "create" })
+	}, time.Minute, 10*time.Millisecond)
+	require.Empty(t, unsound(t, subject.Host, systemsOf(t, "name: home", "name: home")))
 }
 
 // unsound returns the checks that are not ok, with their remedies.
