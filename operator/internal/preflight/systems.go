@@ -126,53 +126,45 @@ func (s *collector) systemVMIDs(ctx context.Context, reader pve.Reader, file sys
 		return
 	}
 	mark, total := len(s.checks), 0
-	check := func(name string, vmid int, isOurs func(pve.Guest) bool) {
+	check := func(name string, vmid int, kind string) {
 		total++
 		at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == vmid })
-		if at >= 0 && !isOurs(guests[at]) {
+		var config Reading[pve.GuestConfig]
+		if at >= 0 {
+			config.Value, config.Err = reader.GuestConfig(ctx, guests[at])
+		}
+		switch {
+		case at < 0 || isOwnSystem(guests[at], config, name, kind):
+		case kind == pve.TypeVM && isBeingMade(guests[at], config):
+			s.warn("vmid", beingMade, "VM %d on %s is being made; it is taken for %s, which a run before may have begun", vmid, guests[at].Node, name)
+		default:
 			s.fail("vmid", fmt.Sprintf("give %s another vmid in systems.yaml", name), "VMID %d of %s is taken by %s", vmid, name, Described(guests[at]))
 		}
 	}
-	own := func(name, kind string) func(pve.Guest) bool {
-		return func(guest pve.Guest) bool { return isOwnSystem(ctx, reader, guest, name, kind) }
-	}
 	for _, image := range file.Images {
-		check(image.Name, image.VMID, func(guest pve.Guest) bool {
-			return own(image.Name, pve.TypeVM)(guest) || isHalfMade(ctx, reader, guest)
-		})
+		check(image.Name, image.VMID, pve.TypeVM)
 	}
 	for _, machine := range file.VirtualMachines {
-		check(machine.Name, machine.VMID, own(machine.Name, pve.TypeVM))
+		check(machine.Name, machine.VMID, pve.TypeVM)
 	}
 	for _, container := range file.Containers {
-		check(container.Name, container.VMID, own(container.Name, pve.TypeContainer))
+		check(container.Name, container.VMID, pve.TypeContainer)
 	}
 	if s.sound(mark) {
 		s.ok("vmid", "%s: free, or ours", counted(total, "VMID"))
 	}
 }
 
-// isHalfMade reports whether a machine is being created, or its creation was cut off. Whose it is nothing on it tells: the Command that
-// makes the template of an image finds out, and refuses one that is another's (internal/pve/image_unfinished.go).
-func isHalfMade(ctx context.Context, reader pve.Reader, guest pve.Guest) bool {
-	if guest.Type != pve.TypeVM {
-		return false
-	}
-	config, err := reader.GuestConfig(ctx, guest)
-	return guest.Lock == "create" || err == nil && config.IsEmpty()
-}
-
 // madeHere is the beginning of the description of what this tool makes.
 const madeHere = "Made by em-infra "
 
 // isOwnSystem reports whether a guest is a system of that name, by its name or, if it was renamed by hand, by its description.
-func isOwnSystem(ctx context.Context, reader pve.Reader, guest pve.Guest, name, kind string) bool {
+func isOwnSystem(guest pve.Guest, config Reading[pve.GuestConfig], name, kind string) bool {
 	if guest.Type != kind {
 		return false
 	}
 	if guest.Name == name {
 		return true
 	}
-	config, err := reader.GuestConfig(ctx, guest)
-	return err == nil && strings.HasPrefix(config["description"], madeHere)
+	return strings.HasPrefix(config.Value["description"], madeHere)
 }

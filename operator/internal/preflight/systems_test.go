@@ -263,8 +263,8 @@ func (h *holdsCreations) Step(ctx context.Context, task proxmox.TaskInfo, _ prox
 	}
 }
 
-// TestATemplateThatIsBeingMade is left to the Command that makes it, which waits for it or takes it away.
-func TestATemplateThatIsBeingMade(t *testing.T) {
+// TestASystemThatIsBeingMade is left to the run, which waits for what an interrupted one has begun, or takes it away.
+func TestASystemThatIsBeingMade(t *testing.T) {
 	t.Parallel()
 	held := &holdsCreations{end: make(chan struct{})}
 	t.Cleanup(func() { close(held.end) })
@@ -273,14 +273,19 @@ func TestATemplateThatIsBeingMade(t *testing.T) {
 	subject, _ := emulate(t, config)
 	client, err := subject.Host.Client()
 	require.NoError(t, err)
-	require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", map[string]any{"vmid": 9100, "name": "debian-13", "scsi0": "tank:1"}, nil))
+	for _, vmid := range []int{9100, 210} {
+		require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", map[string]any{"vmid": vmid, "name": "any", "scsi0": "tank:1"}, nil))
+	}
 	reader, err := pve.NewReader(subject.Host)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		guests, err := reader.Guests(t.Context())
-		return err == nil && slices.ContainsFunc(guests, func(g pve.Guest) bool { return g.VMID == 9100 && g.Lock == "create" })
+		return err == nil && len(guests) == 2 && guests[0].Lock == "create" && guests[1].Lock == "create"
 	}, time.Minute, 10*time.Millisecond)
-	require.Empty(t, unsound(t, subject.Host, systemsOf(t, "name: home", "name: home")))
+	const remedy = ", which a run before may have begun: if no run of this stack was cut off, see its task in Proxmox VE, and choose another VMID"
+	require.Equal(t, []string{
+		"VM 9100 on pve1 is being made; it is taken for debian" + remedy, "VM 210 on pve1 is being made; it is taken for tools" + remedy,
+	}, unsound(t, subject.Host, systemsOf(t, "name: home", "name: home")))
 }
 
 // unsound returns the checks that are not ok, with their remedies.
