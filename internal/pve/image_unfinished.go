@@ -34,7 +34,7 @@ func (c Connection) clearUnfinished(ctx context.Context, host Host, guest Guest)
 		return false, err
 	}
 	if !ours || machine.Running {
-		return false, fmt.Errorf("VM %d on %s is empty, and its tasks do not say that em-infra has begun to make it: look at it, delete it with `qm destroy %d --purge` on %s if nobody needs it, then run up again",
+		return false, fmt.Errorf("VM %d on %s is empty, and its tasks do not say that em-infra has begun to make it: look at it, delete it with `qm destroy %d --purge` on %s if it is not needed, then run up again",
 			guest.VMID, guest.Node, guest.VMID, guest.Node)
 	}
 	return true, host.Delete(ctx, guest.Node, guest.VMID)

@@ -118,7 +118,7 @@ func TestAnEmptyMachineOfAnother(t *testing.T) {
 
 	_, err := pve.EnsureImageTemplateOn(t.Context(), ours, e.host(patience), debian)
 	require.EqualError(t, err, "VM 9100 on vmhost is empty, and its tasks do not say that em-infra has begun to make it: "+
-		"look at it, delete it with `qm destroy 9100 --purge` on vmhost if nobody needs it, then run up again")
+		"look at it, delete it with `qm destroy 9100 --purge` on vmhost if it is not needed, then run up again")
 }
 
 // waitForLockOf waits until a guest has a lock.

@@ -15,7 +15,7 @@ import (
 
 // sortAbsent tells apart the nodes of the inventory that are not among the Nodes: those that join later, and those that run another version
 // already. A kubelet creates its Node only when it starts (kubernetes pkg/kubelet/kubelet_node_status.go, registerWithAPIServer), so a Node
-// that somebody has deleted is missing although the node runs.
+// that was deleted is missing although the node runs.
 func (u Upgrade) sortAbsent(ctx context.Context, nodes []corev1.Node) (joining, nodeless []rolling.Node) {
 	for _, node := range u.Nodes {
 		switch {

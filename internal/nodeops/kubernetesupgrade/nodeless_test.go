@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestANodeThatHasNoNode: somebody has deleted its Node. It runs the old version, so it is no machine that joins later, and it is not left behind.
+// TestANodeThatHasNoNode: its Node was deleted. It runs the old version, so it is no machine that joins later, and it is not left behind.
 func TestANodeThatHasNoNode(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
