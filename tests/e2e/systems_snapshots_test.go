@@ -106,7 +106,7 @@ func (r *rehearsal) snapshotsThatCannotBeTaken() {
 	require.NoError(r.t, r.asRoot().Put(r.t.Context(), "/nodes/vmhost/qemu/210/config", map[string]any{"lock": "backup"}, nil))
 	failed := strings.Join(strings.Fields(r.mustRun(1, "up", "--lab", "--yes")), " ")
 	require.Contains(r.t, failed, "VM 210 on vmhost cannot be taken: VM is locked (backup): wait for the end of its task ("+
-		"`pvesh get /nodes/vmhost/tasks --source active`), or if there is none, run `qm unlock 210` on vmhost, then run up again; no system was changed")
+		"`pvesh get /nodes/vmhost/tasks --source active`), or if there is none, run `em-infra lab unlock 210 --stack e2e-systems-snapshots --inventory "+r.inventory+"`, then run up again; no system was changed")
 	r.mustRun(0, "lab", "unlock", "210")
 	require.Equal(r.t, before, r.snapshotsOf("qemu/210"))
 	require.NotContains(r.t, r.guestSetting("qemu/210", "tags"), "c")
