@@ -211,3 +211,20 @@ func TestRecordUnstarted(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, recorded)
 }
+
+// TestRecordUnstartedInThePlaceOfAPredecessor: the machine before was deleted, and stays in the state until its successor is created.
+func TestRecordUnstartedInThePlaceOfAPredecessor(t *testing.T) {
+	t.Parallel()
+	whole := pve.Machine{Node: "vmhost", Name: "k3s-dev-worker-1", Owner: owner, Birth: "the host's own"}
+	deployment := failedClone()
+	predecessor := machine()
+	predecessor.ID, predecessor.PendingReplacement = "101", true
+	last := apitype.ResourceV3{URN: urnNode + "-membership", Type: "command:local:Command"}
+	deployment.Resources = append(deployment.Resources, predecessor, last)
+	recorded, err := recovery.RecordUnstarted(t.Context(), deployment, owner, &host{machine: &whole})
+	require.NoError(t, err)
+	require.Equal(t, 1, recorded)
+	require.Len(t, deployment.Resources, 4, "the engine takes one entry with a name")
+	require.Equal(t, "102", string(deployment.Resources[2].ID), "before what depends on it")
+	require.False(t, deployment.Resources[2].PendingReplacement)
+}

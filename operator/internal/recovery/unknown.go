@@ -58,7 +58,7 @@ func LookForUnknown(ctx context.Context, deployment *apitype.DeploymentV3, owner
 // request was lost. Like the machines of [Record], they are then created anew. It returns their number.
 func RecordUnstarted(ctx context.Context, deployment *apitype.DeploymentV3, owner ownership.Owner, host Host) (int, error) {
 	recorded := 0
-	known := state.KnownVMIDs(*deployment)
+	known := state.KnownVMIDs(withoutDeleted(*deployment))
 	for _, maker := range slices.Clone(deployment.Resources) {
 		vmid, isSaid := propertymap.Int(maker.Inputs, "vmid")
 		if !slices.Contains(makers, maker.Type) || maker.Delete || !isSaid || slices.Contains(known, vmid) || hasMachine(deployment, maker.URN) {
@@ -78,7 +78,7 @@ func RecordUnstarted(ctx context.Context, deployment *apitype.DeploymentV3, owne
 		if maker.Type != token.StandaloneMachine { // the inputs of a system have no mark of birth
 			half.Inputs["smbios"] = withUUID(nil, machine.Birth)
 		}
-		deployment.Resources = append(deployment.Resources, half)
+		record(deployment, half)
 		recorded++
 	}
 	return recorded, nil

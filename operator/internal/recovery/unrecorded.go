@@ -44,19 +44,38 @@ func Record(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (i
 		if machine == nil || !isHalfMade(machine) || !isNamedAfter(machine.Name, maker.URN) {
 			continue
 		}
-		deployment.Resources = append(deployment.Resources, halfMade(deployment, maker.URN, vmid, machine))
+		record(deployment, halfMade(deployment, maker.URN, vmid, machine))
 		recorded++
 	}
 	return recorded, nil
 }
 
+// hasMachine reports whether the state has a machine of a component. One that was deleted before its successor is created, and stays in
+// the state until then, is none.
 func hasMachine(deployment *apitype.DeploymentV3, maker resource.URN) bool {
 	for machine := range state.Every(*deployment, token.VirtualMachine) {
-		if machine.Parent == maker {
+		if machine.Parent == maker && !machine.PendingReplacement {
 			return true
 		}
 	}
 	return false
+}
+
+// withoutDeleted returns a deployment without what was deleted before its successor is created.
+func withoutDeleted(deployment apitype.DeploymentV3) apitype.DeploymentV3 {
+	deployment.Resources = slices.DeleteFunc(slices.Clone(deployment.Resources), func(r apitype.ResourceV3) bool { return r.PendingReplacement })
+	return deployment
+}
+
+// record adds a machine to a deployment, in the place of one that was deleted for it: the engine takes only one entry with a name, and what
+// depends on the machine comes after it.
+func record(deployment *apitype.DeploymentV3, machine apitype.ResourceV3) {
+	at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.URN == machine.URN && r.PendingReplacement })
+	if at < 0 {
+		deployment.Resources = append(deployment.Resources, machine)
+		return
+	}
+	deployment.Resources[at] = machine
 }
 
 // isHalfMade reports whether a machine is an incomplete creation.
