@@ -209,7 +209,6 @@ var plugInAgain = regexp.MustCompile(`plug disk (scsi\d+) of VM (\d+) in again`)
 func (f *life) follow(output string) {
 	f.t.Helper()
 	f.revertStaged(output)
-	f.agree(output)
 	for _, disk := range plugInAgain.FindAllStringSubmatch(output, -1) {
 		vmid, err := strconv.Atoi(disk[2])
 		require.NoError(f.t, err)

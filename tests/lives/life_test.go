@@ -41,7 +41,6 @@ type life struct {
 	// guarded is true while the Deployment with a PodDisruptionBudget exists. After a destroy that did not end, or a restore of etcd, it may be
 	// otherwise.
 	guarded, unsureOfGuarded bool
-	agreed                   []string // flags that a refusal has asked for, for the next run
 	// layers are the state of what is beside the cluster; nil without.
 	layers *layers
 

@@ -16,25 +16,6 @@ var upgradesLater = regexp.MustCompile(`set kubernetes\.version back to v1\.35\.
 // takesAllPhases is in the refusal of a run that would tear a removal apart.
 const takesAllPhases = "run up with neither --until, --only nor --only-node"
 
-// saysReplace is in the refusal of a plan that replaces a control plane.
-var saysReplace = regexp.MustCompile(`refused: say --allow-replace (control-\d+) to go on`)
-
-// agree consents to the replacement of a control plane by the next run, if its machine does not run: it is one that a run with
-// the same consent has half made. What ran and is lost without consent, the model notices.
-func (f *life) agree(output string) {
-	asked := saysReplace.FindStringSubmatch(output)
-	if asked == nil {
-		return
-	}
-	node, _ := f.site.Find(asked[1])
-	for _, m := range f.see().Machines {
-		if m.VMID == node.VMID && !m.Running {
-			f.say("  agreed: %s is made anew", asked[1])
-			f.agreed = []string{"--allow-replace", asked[1]}
-		}
-	}
-}
-
 // followsRefusal does what a refusal says, if that means another run or one thing after the other, and returns the last run. The refusal
 // must have touched nothing.
 func (f *life) followsRefusal(what string, refusal model.Run) (last model.Run, followed bool) {

@@ -144,7 +144,6 @@ func (f *life) consents(what string) (flags []string) {
 			flags = append(flags, "--allow-replace", m.Name)
 		}
 	}
-	flags, f.agreed = append(flags, f.agreed...), nil
 	return flags
 }
 
