@@ -105,7 +105,7 @@ func (h Health) removeFormerMember(ctx context.Context, members []*machineapi.Et
 			voters++
 		}
 		switch {
-		case member.GetHostname() == node.Name || address == node.Address.String():
+		case isMemberOf(member, address, node):
 			former = member
 		case h.askEtcd(ctx, address, votes) == nil:
 			alive = append(alive, address)

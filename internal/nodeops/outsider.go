@@ -18,7 +18,7 @@ func (h Health) isOutsider(ctx context.Context, members []*machineapi.EtcdMember
 		return false
 	}
 	for _, member := range members {
-		if address, err := memberAddress(member); err != nil || member.GetHostname() == node.Name || address == node.Address.String() {
+		if address, err := memberAddress(member); err != nil || isMemberOf(member, address, node) {
 			return false
 		}
 	}

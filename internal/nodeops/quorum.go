@@ -129,7 +129,7 @@ func (h Health) quorumWithout(ctx context.Context, members []*machineapi.EtcdMem
 		if err != nil {
 			return err
 		}
-		if member.GetHostname() == changed.Name || address == changed.Address.String() {
+		if isMemberOf(member, address, changed) {
 			continue
 		}
 		if err := h.askEtcd(ctx, address, votes); err != nil {
@@ -162,11 +162,17 @@ func (h Health) keepsMajority(members []*machineapi.EtcdMember, changed rolling.
 // find returns the member of a node; nil if it has none.
 func find(members []*machineapi.EtcdMember, node rolling.Node) *machineapi.EtcdMember {
 	for _, member := range members {
-		if address, err := memberAddress(member); member.GetHostname() == node.Name || err == nil && address == node.Address.String() {
+		address, _ := memberAddress(member) // empty for a member without one, which is known by its name
+		if isMemberOf(member, address, node) {
 			return member
 		}
 	}
 	return nil
+}
+
+// isMemberOf reports whether a member with an address is that of a node. One that has not started yet has no name.
+func isMemberOf(member *machineapi.EtcdMember, address string, node rolling.Node) bool {
+	return member.GetHostname() == node.Name || address == node.Address.String()
 }
 
 // memberAddress returns the address of a member's node. Peer URLs use the nodes' own addresses (F27).
