@@ -129,13 +129,13 @@ func (s *collector) systemVMIDs(ctx context.Context, reader pve.Reader, file sys
 	check := func(name string, vmid int, kind string) {
 		total++
 		at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == vmid })
-		var config Reading[pve.GuestConfig]
-		if at >= 0 {
-			config.Value, config.Err = reader.GuestConfig(ctx, guests[at])
+		if at < 0 || guests[at].Type == kind && guests[at].Name == name {
+			return
 		}
+		config, err := reader.GuestConfig(ctx, guests[at])
 		switch {
-		case at < 0 || isOwnSystem(guests[at], config, name, kind):
-		case kind == pve.TypeVM && isBeingMade(guests[at], config):
+		case guests[at].Type == kind && strings.HasPrefix(config["description"], madeHere): // renamed by hand
+		case kind == pve.TypeVM && isBeingMade(guests[at], Reading[pve.GuestConfig]{Value: config, Err: err}):
 			s.warn("vmid", beingMade, "VM %d on %s is being made; it is taken for %s, which a run before may have begun", vmid, guests[at].Node, name)
 		default:
 			s.fail("vmid", fmt.Sprintf("give %s another vmid in systems.yaml", name), "VMID %d of %s is taken by %s", vmid, name, Described(guests[at]))
@@ -157,14 +157,3 @@ func (s *collector) systemVMIDs(ctx context.Context, reader pve.Reader, file sys
 
 // madeHere is the beginning of the description of what this tool makes.
 const madeHere = "Made by em-infra "
-
-// isOwnSystem reports whether a guest is a system of that name, by its name or, if it was renamed by hand, by its description.
-func isOwnSystem(guest pve.Guest, config Reading[pve.GuestConfig], name, kind string) bool {
-	if guest.Type != kind {
-		return false
-	}
-	if guest.Name == name {
-		return true
-	}
-	return strings.HasPrefix(config.Value["description"], madeHere)
-}
