@@ -18,8 +18,8 @@ func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
 	command.Flags().StringSliceVar(&a.replace, operator.FlagReplace, nil, "a control plane or a system that may be replaced")
 	command.Flags().StringSliceVar(&a.remove, operator.FlagDelete, nil, "a control plane or a system that may be deleted")
 	command.Flags().StringSliceVar(&a.change, operator.FlagChange, nil, "a change to something that the cluster depends on: secrets")
-	completeFlag(command, operator.FlagReplace, place.completeNodes)
-	completeFlag(command, operator.FlagDelete, place.completeNodes)
+	completeFlag(command, operator.FlagReplace, place.completeGuests)
+	completeFlag(command, operator.FlagDelete, place.completeGuests)
 	completeFlag(command, operator.FlagChange, oneOf(operator.SubjectSecrets))
 	command.Flags().BoolVar(&a.versionSkip, operator.FlagVersionSkip, false, "an upgrade of Talos may leave out a minor release, or the latest patch release of one")
 }

@@ -3,11 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -33,14 +32,16 @@ func completeStack(*cobra.Command, []string, string) ([]cobra.Completion, cobra.
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	inventories, err := filepath.Glob(filepath.Join(root, "stacks", "*", inventory.ClusterFile))
+	inventories := filepath.Join(root, "stacks")
+	folders, err := os.ReadDir(inventories)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var stacks []cobra.Completion
-	for _, file := range inventories {
-		stacks = append(stacks, filepath.Base(filepath.Dir(file)))
+	for _, folder := range folders { // sorted
+		if manifest.IsInventory(filepath.Join(inventories, folder.Name())) {
+			stacks = append(stacks, folder.Name())
+		}
 	}
-	slices.Sort(stacks)
 	return stacks, cobra.ShellCompDirectiveNoFileComp
 }

@@ -39,9 +39,13 @@ func (f *stackFlags) named(args []string) stackFlags {
 	return flags
 }
 
-// completeNodes completes the nodes of the inventory that are not named yet; none if the inventory is invalid.
+// completeNodes completes the nodes of the inventory that are not named yet; none if the inventory is invalid, or no cluster's.
 func (f *stackFlags) completeNodes(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return f.fromInventory(args, func(inv *inventory.Inventory) []string {
+	return f.fromContent(args, func(content operator.Content) []string {
+		inv, isPlatform := content.(*inventory.Inventory)
+		if !isPlatform {
+			return nil
+		}
 		var names []string
 		for _, node := range inv.Nodes {
 			if !slices.Contains(args, node.Name) {
@@ -52,18 +56,38 @@ func (f *stackFlags) completeNodes(_ *cobra.Command, args []string, _ string) ([
 	})
 }
 
-// completeHosts completes the hosts of the inventory.
-func (f *stackFlags) completeHosts(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return f.fromInventory(args, func(inv *inventory.Inventory) []string { return inv.Nodes.Hosts() })
+// guests are the nodes of a cluster, or the systems of a stack of systems. A stack of hosts has none.
+type guests interface {
+	FindVMID(guest string) (int, error)
+	GuestNames() []string
 }
 
-func (f *stackFlags) fromInventory(args []string, names func(*inventory.Inventory) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeGuests completes the guests of the inventory.
+func (f *stackFlags) completeGuests(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return f.fromContent(args, func(content operator.Content) []string {
+		if all, hasGuests := content.(guests); hasGuests {
+			return all.GuestNames()
+		}
+		return nil
+	})
+}
+
+// completeHosts completes the hosts of the inventory.
+func (f *stackFlags) completeHosts(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return f.fromContent(args, operator.Content.Hosts)
+}
+
+func (f *stackFlags) fromContent(args []string, names func(operator.Content) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	flags := f.named(args)
-	_, inv, err := flags.load()
+	o, err := flags.open(streams{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return names(inv), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	content, err := o.Content()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return names(content), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
 // completeBackups completes the backups of the state, newest first.

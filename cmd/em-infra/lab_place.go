@@ -19,11 +19,11 @@ func (p *labPlace) Bind(c *cobra.Command) {
 	p.bindPlace(c)
 	switch c.Name() {
 	case "unlock", "reset", "destroy":
-		c.ValidArgsFunction = onlyFirst(p.completeNodes)
+		c.ValidArgsFunction = onlyFirst(p.completeGuests)
 	case "set":
 		c.ValidArgsFunction = onlyFirst(completeFaultKinds)
 		completeFlag(c, "node", p.completeHosts)
-		completeFlag(c, "vm", p.completeNodes)
+		completeFlag(c, "vm", p.completeGuests)
 	case "clear":
 		c.ValidArgsFunction = onlyFirst(p.completeSetFaults)
 	}
@@ -48,8 +48,8 @@ func (p *labPlace) VMID(vm string) (int, error) {
 	if err != nil || vm == "" {
 		return 0, err
 	}
-	if guests, hasGuests := content.(interface{ FindVMID(string) (int, error) }); hasGuests {
-		return guests.FindVMID(vm)
+	if all, hasGuests := content.(guests); hasGuests {
+		return all.FindVMID(vm)
 	}
 	return inventory.FindVMID(vm, "machine", nil, nil)
 }

@@ -71,7 +71,7 @@ its UPID, as "em-infra task list" shows it.`,
 			return nil
 		},
 	}
-	command.ValidArgsFunction = onlyFirst(flags.completeNodes)
+	command.ValidArgsFunction = onlyFirst(flags.completeGuests)
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	flags.bindYes(command)

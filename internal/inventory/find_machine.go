@@ -9,11 +9,16 @@ import (
 
 // FindVMID returns the VMID of the machine that is named by its node's name or by its VMID. A VMID need not belong to a node.
 func (i *Inventory) FindVMID(machine string) (int, error) {
+	return FindVMID(machine, "node", i.GuestNames(), func(at int) int { return i.Nodes[at].VMID })
+}
+
+// GuestNames returns the names of the nodes, in the order of the inventory.
+func (i *Inventory) GuestNames() []string {
 	names := make([]string, len(i.Nodes))
 	for at, node := range i.Nodes {
 		names[at] = node.Name
 	}
-	return FindVMID(machine, "node", names, func(at int) int { return i.Nodes[at].VMID })
+	return names
 }
 
 // FindVMID returns the VMID of a guest that is named by its name, one of names, or by its VMID. A VMID need not belong to one of them. The noun

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -30,12 +31,15 @@ const (
 	SystemsFile = "systems.yaml"
 )
 
-// kinds are the kinds with their files; the first file of each tells the kind.
-var kinds = []struct {
+// kindFiles is a kind with what it describes and its files.
+type kindFiles struct {
 	kind  Kind
 	about string
 	files []string
-}{
+}
+
+// kinds are the kinds with their files; the first file of each tells the kind.
+var kinds = []kindFiles{
 	{Platform, "a cluster", []string{ClusterFile, NodesFile}},
 	{Hosts, "hosts of Proxmox VE", []string{HostsFile}},
 	{Systems, "virtual machines and containers", []string{SystemsFile}},
@@ -67,16 +71,12 @@ func KindOf(dir string) (Kind, error) {
 	var found []Kind
 	var files []string
 	for _, one := range kinds {
-		for _, name := range one.files {
-			_, err := os.Stat(filepath.Join(dir, name))
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if err != nil {
-				return "", fmt.Errorf("read inventory: %w", err)
-			}
-			found, files = append(found, one.kind), append(files, name)
-			break
+		file, err := one.kind.fileIn(dir)
+		if err != nil {
+			return "", fmt.Errorf("read inventory: %w", err)
+		}
+		if file != "" {
+			found, files = append(found, one.kind), append(files, file)
 		}
 	}
 	switch len(found) {
@@ -88,6 +88,28 @@ func KindOf(dir string) (Kind, error) {
 	var problems Problems
 	problems.add(dir, finding("holds the inventories of two kinds", "a stack is of one kind, by the file in its folder: "+Choices(), strings.Join(files, " and "), "move one of them to the folder of another stack"))
 	return "", &problems
+}
+
+// fileIn returns the first of the kind's files that is in a folder, "" if none is.
+func (k Kind) fileIn(dir string) (string, error) {
+	for _, name := range k.Files() {
+		_, err := os.Stat(filepath.Join(dir, name))
+		if err == nil {
+			return name, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// IsInventory reports whether a folder holds a file of an inventory, of any kind. It does not read the file.
+func IsInventory(dir string) bool {
+	return slices.ContainsFunc(kinds, func(one kindFiles) bool {
+		file, err := one.kind.fileIn(dir)
+		return err == nil && file != ""
+	})
 }
 
 // Choices returns the files by which kinds are told apart, in words.

@@ -27,11 +27,17 @@ func (i *Inventory) Hosts() []string {
 // FindVMID returns the VMID of a system that is named by its name or by its VMID, which need not belong to one.
 func (i *Inventory) FindVMID(guest string) (int, error) {
 	all := i.File.Systems()
+	return inventory.FindVMID(guest, "system", i.GuestNames(), func(at int) int { return all[at].VMID })
+}
+
+// GuestNames returns the names of the systems, in the order of the inventory.
+func (i *Inventory) GuestNames() []string {
+	all := i.File.Systems()
 	names := make([]string, len(all))
 	for at, s := range all {
 		names[at] = s.Name
 	}
-	return inventory.FindVMID(guest, "system", names, func(at int) int { return all[at].VMID })
+	return names
 }
 
 // Files returns the file with its defaults, each marked.
