@@ -56,13 +56,13 @@ type taskMachine struct {
 	host string
 }
 
-// hostTasks returns the tasks for the stack of the session, which is a cluster or has systems. No run waits for a task of a container.
+// hostTasks returns the tasks for the stack of the session, which is a cluster or has systems.
 func (s *session) hostTasks() hostTasks {
 	all := hostTasks{host: s.host, place: s.place, emit: s.emit}
 	if layer, areSystems := s.layer.(systemsLayer); areSystems {
-		all.noun, all.others = "virtual machine", layer.Hosts()
-		for _, machine := range layer.File.VirtualMachines {
-			all.machines = append(all.machines, taskMachine{machine.Name, machine.VMID, machine.Host})
+		all.noun, all.others = "system", layer.Hosts()
+		for _, system := range layer.File.Systems() {
+			all.machines = append(all.machines, taskMachine{system.Name, system.VMID, system.Host})
 		}
 		for _, image := range layer.File.Images {
 			all.machines = append(all.machines, taskMachine{image.Name, image.VMID, image.Host})
@@ -151,7 +151,7 @@ func (h hostTasks) only(ctx context.Context, vmid int) (pve.Task, error) {
 	}
 	switch len(tasks) {
 	case 0:
-		return pve.Task{}, refused(fmt.Errorf("no task works on VM %d: see `em-infra task list %s`", vmid, h.place.Stack))
+		return pve.Task{}, refused(fmt.Errorf("no task works on VMID %d: see `em-infra task list %s`", vmid, h.place.Stack))
 	case 1:
 		return tasks[0], nil
 	default:

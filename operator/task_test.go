@@ -73,8 +73,8 @@ func TestTasksOfSystems(t *testing.T) {
 		{"shop", "UPID:second:1:2:3:qmmove:211:a@pve!b:", ""},
 		{"212", "UPID:second:1:2:3:qmmove:212:a@pve!b:", ""},
 		{"UPID:vmhost:1:2:3:qmmove:210:a@pve!b:", "UPID:vmhost:1:2:3:qmmove:210:a@pve!b:", ""},
-		{"213", "", "no task works on VM 213: see `em-infra task list --stack site-systems`"},
-		{"shopp", "", `the inventory has no virtual machine "shopp": did you mean shop?`},
+		{"213", "", "no task works on VMID 213: see `em-infra task list --stack site-systems`"},
+		{"shopp", "", `the inventory has no system "shopp": did you mean shop?`},
 		{"UPID:x", "", "no task UPID:x goes on for the machines of this stack: see `em-infra task list --stack site-systems`"},
 	} {
 		task, err := s.TaskMeant(t.Context(), test.which)

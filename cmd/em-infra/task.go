@@ -87,7 +87,7 @@ func printTasks(out io.Writer, tasks []operator.Task) {
 		return
 	}
 	for _, task := range tasks {
-		fmt.Fprintf(out, "%s of VM %d on %s, since %s\n  %s\n", task.Type, task.VMID, task.Node, task.Since.Format(time.TimeOnly), task.UPID)
+		fmt.Fprintf(out, "%s of %s, since %s\n  %s\n", task.Type, task.Guest(), task.Since.Format(time.TimeOnly), task.UPID)
 		for _, line := range task.Log[max(0, len(task.Log)-shownLines):] {
 			fmt.Fprintf(out, "  | %s\n", line)
 		}

@@ -14,12 +14,14 @@ const (
 )
 
 // String returns the guest as Proxmox VE shows it: VM 210 on vmhost.
-func (g Guest) String() string {
-	kind := "VM"
+func (g Guest) String() string { return g.named() + " on " + g.Node }
+
+// named returns the guest without its host: VM 210.
+func (g Guest) named() string {
 	if g.Type == TypeContainer {
-		kind = "CT"
+		return fmt.Sprintf("CT %d", g.VMID)
 	}
-	return fmt.Sprintf("%s %d on %s", kind, g.VMID, g.Node)
+	return fmt.Sprintf("VM %d", g.VMID)
 }
 
 // path returns the path of a guest in the API.

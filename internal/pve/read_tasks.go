@@ -33,7 +33,7 @@ func (t Task) Last() string {
 	return t.Log[len(t.Log)-1]
 }
 
-// TasksOf returns the tasks on a host that may concern a machine: those listed under its VMID, and clones, which are listed
+// TasksOf returns the tasks on a host that may concern a guest: those listed under its VMID, and clones, which are listed
 // under their source. A clone whose log names another machine's volumes does not. A token sees its own tasks without a
 // privilege (pve-manager, PVE/API2/Tasks.pm).
 func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, error) {
@@ -50,7 +50,7 @@ func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, err
 	var found []Task
 	for _, one := range active {
 		id, _ := strconv.Atoi(one.ID) // 0 for a task without a machine
-		if one.EndTime != 0 || !strings.HasPrefix(one.Type, "qm") || id != vmid && one.Type != "qmclone" {
+		if one.EndTime != 0 || !isOfGuest(one.Type) || id != vmid && one.Type != "qmclone" {
 			continue
 		}
 		task := Task{UPID: one.UPID, Node: node, Type: one.Type, VMID: id, Since: time.Unix(one.StartTime, 0)}
@@ -63,6 +63,20 @@ func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, err
 		}
 	}
 	return found, nil
+}
+
+// isOfGuest reports whether tasks of a type work on a guest: those of machines begin with qm, those of containers with vz.
+func isOfGuest(kind string) bool {
+	return strings.HasPrefix(kind, "qm") || strings.HasPrefix(kind, "vz")
+}
+
+// Guest returns the guest that a task is listed under.
+func (t Task) Guest() Guest {
+	guest := Guest{VMID: t.VMID, Node: t.Node, Type: TypeVM}
+	if strings.HasPrefix(t.Type, "vz") {
+		guest.Type = TypeContainer
+	}
+	return guest
 }
 
 // isAnothers reports whether a clone's log names volumes, and none of this machine. Only some storages and releases log them

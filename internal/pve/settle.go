@@ -14,8 +14,9 @@ import (
 // HungError is a task that holds a machine and no longer writes to its log. Only a person can decide whether it still works.
 type HungError struct {
 	Task
-	// Machine is the VMID of the held machine; Silence is how long nothing was written.
+	// Machine is the VMID of the held machine, and Type its type, [TypeVM] or [TypeContainer]. Silence is how long nothing was written.
 	Machine int
+	Type    string
 	Silence time.Duration
 }
 
@@ -29,7 +30,8 @@ func (e *HungError) What() string {
 	if e.Last() != "" {
 		last = fmt.Sprintf("%q", e.Last())
 	}
-	return fmt.Sprintf("VM %d on %s waits for the task %s, which has written nothing for %.0f s (last: %s)", e.Machine, e.Node, e.UPID, e.Silence.Seconds(), last)
+	return fmt.Sprintf("%s waits for the task %s, which has written nothing for %.0f s (last: %s)",
+		Guest{VMID: e.Machine, Node: e.Task.Node, Type: e.Type}, e.UPID, e.Silence.Seconds(), last)
 }
 
 // Settle waits until no task works on a machine and it has no lock, and returns it; nil if there is none. A lock without a task
@@ -62,9 +64,7 @@ func (h Host) AwaitMade(ctx context.Context, vmids []int) error {
 }
 
 func (h Host) settle(ctx context.Context, node string, vmid int) (*Machine, error) {
-	watch := taskWatch{host: h, machine: vmid, seen: map[string]progress{}}
-	began := time.Now()
-	idleSince := began
+	watch := h.watch(vmid, TypeVM)
 	var settled *Machine
 	err := poll.Until(ctx, h.interval, func(ctx context.Context) (bool, error) {
 		machine, tasks, err := h.worked(ctx, node, vmid)
@@ -79,20 +79,7 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*Machine, erro
 			settled, err = h.described(ctx, node, machine)
 			return true, err
 		}
-		if err := watch.look(tasks, machine.Lock, time.Now()); err != nil {
-			return false, err
-		}
-		if len(tasks) > 0 {
-			idleSince = time.Now()
-		}
-		switch {
-		case time.Since(idleSince) > h.lockTimeout:
-			return false, &LockedError{Node: node, VMID: vmid, Lock: machine.Lock}
-		case time.Since(began) > settleTimeout:
-			return false, fmt.Errorf("VM %d on %s is still locked (%s) after %s: look at its task in Proxmox VE, then run up again", vmid, node, machine.Lock, settleTimeout)
-		default:
-			return false, nil
-		}
+		return false, watch.look(node, tasks, machine.Lock, time.Now())
 	})
 	return settled, err
 }
@@ -112,12 +99,21 @@ func (h Host) worked(ctx context.Context, node string, vmid int) (*proxmox.Virtu
 	return machine, tasks, err
 }
 
-// taskWatch follows the tasks that a wait for a machine depends on.
+// taskWatch follows the tasks that a wait for a guest depends on.
 type taskWatch struct {
-	host     Host
-	machine  int
-	seen     map[string]progress
-	reported string
+	host      Host
+	vmid      int
+	kind      string
+	seen      map[string]progress
+	reported  string
+	began     time.Time
+	idleSince time.Time // no task has worked on the guest since then
+}
+
+// watch begins a wait for a guest of a type.
+func (h Host) watch(vmid int, kind string) *taskWatch {
+	now := time.Now()
+	return &taskWatch{host: h, vmid: vmid, kind: kind, seen: map[string]progress{}, began: now, idleSince: now}
 }
 
 // progress is how much a task had written, and since when that is all.
@@ -126,8 +122,30 @@ type progress struct {
 	since time.Time
 }
 
-// look reports what is waited for, and ends the wait for a hung task.
-func (w *taskWatch) look(tasks []Task, lock string, now time.Time) error {
+// look reports what is waited for, and returns an error if the guest is waited for no longer: for a task that hangs, for a lock without a
+// task, and after [settleTimeout].
+func (w *taskWatch) look(node string, tasks []Task, lock string, now time.Time) error {
+	if err := w.hung(tasks, now); err != nil {
+		return err
+	}
+	w.tell(tasks, lock)
+	if len(tasks) > 0 {
+		w.idleSince = now
+	}
+	switch {
+	case now.Sub(w.idleSince) > w.host.lockTimeout:
+		return &LockedError{Node: node, VMID: w.vmid, Type: w.kind, Lock: lock}
+	case now.Sub(w.began) > settleTimeout:
+		return fmt.Errorf("%s is still locked (%s) after %s: look at its task in Proxmox VE, then run up again", w.guest(node), lock, settleTimeout)
+	default:
+		return nil
+	}
+}
+
+func (w *taskWatch) guest(node string) Guest { return Guest{VMID: w.vmid, Node: node, Type: w.kind} }
+
+// hung returns the error for a task that no longer writes.
+func (w *taskWatch) hung(tasks []Task, now time.Time) error {
 	for _, task := range tasks {
 		known, found := w.seen[task.UPID]
 		if !found || known.lines != len(task.Log) {
@@ -135,17 +153,16 @@ func (w *taskWatch) look(tasks []Task, lock string, now time.Time) error {
 			continue
 		}
 		if silence := now.Sub(known.since); silence >= w.host.silence {
-			return &HungError{Task: task, Machine: w.machine, Silence: silence}
+			return &HungError{Task: task, Machine: w.vmid, Type: w.kind, Silence: silence}
 		}
 	}
-	w.tell(tasks, lock)
 	return nil
 }
 
 func (w *taskWatch) tell(tasks []Task, lock string) {
-	text := fmt.Sprintf("VM %d is locked (%s), and no task works on it; %.0f s at most", w.machine, lock, w.host.lockTimeout.Seconds())
+	text := fmt.Sprintf("%s is locked (%s), and no task works on it; %.0f s at most", w.guest("").named(), lock, w.host.lockTimeout.Seconds())
 	if len(tasks) > 0 {
-		text = fmt.Sprintf("VM %d waits for the %s of %s, %.0f min at most", w.machine, tasks[0].Type, tasks[0].Since.Format(time.TimeOnly), settleTimeout.Minutes())
+		text = fmt.Sprintf("%s waits for the %s of %s, %.0f min at most", w.guest("").named(), tasks[0].Type, tasks[0].Since.Format(time.TimeOnly), settleTimeout.Minutes())
 	}
 	if w.host.Tell != nil && text != w.reported {
 		w.host.Tell(text)

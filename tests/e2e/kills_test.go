@@ -130,8 +130,18 @@ func ofRounds(first, last int) func(operation, victim, point, points int) bool {
 
 func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
 	r := op.begin(t)
+	r.killAt(victim, point, op.args...)
+
+	r.mustRun(0, op.args...)
+	op.holds(r)
+	r.eventually("nothing works on for the run that was killed", func() bool { return len(r.workers()) == 0 })
+}
+
+// killAt runs a command and kills a part of it at a point.
+func (r *rehearsal) killAt(victim victim, point killPoint, args ...string) {
+	r.t.Helper()
 	seen := r.progress()
-	command, output := r.begin(op.args...)
+	command, output := r.begin(args...)
 	r.eventually(point.name, func() bool {
 		seen.look()
 		return point.reached(seen)
@@ -143,19 +153,15 @@ func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
 	})
 	for _, pid := range killed {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			require.NoError(t, err)
+			require.NoError(r.t, err)
 		}
 	}
 	err := command.Wait()
 	var exit *exec.ExitError
 	if err != nil || !victim.mayBeIdle {
-		require.ErrorAs(t, err, &exit, "the command ended before it was killed: %s", output)
+		require.ErrorAs(r.t, err, &exit, "the command ended before it was killed: %s", output)
 	}
-	t.Logf("%d processes killed; em-infra ended with %v", len(killed), err)
-
-	r.mustRun(0, op.args...)
-	op.holds(r)
-	r.eventually("nothing works on for the run that was killed", func() bool { return len(r.workers()) == 0 })
+	r.t.Logf("%d processes killed; em-infra ended with %v", len(killed), err)
 }
 
 // workers returns the programs that work for the rehearsal, but for its lab.

@@ -37,7 +37,7 @@ func TestE2EWaitsEndWithAReason(t *testing.T) {
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "k3s-dev-control-1 is in maintenance mode: it is configured and joined again")
 	r.mustRun(0, "preview", "--lab")
 	require.Equal(t, "no task is running for the machines of this stack\n", r.mustRun(0, "task", "list", "--lab"))
-	require.Contains(t, r.mustRun(3, "task", "stop", "102", "--lab", "--yes"), "no task works on VM 102: see `em-infra task list")
+	require.Contains(t, r.mustRun(3, "task", "stop", "102", "--lab", "--yes"), "no task works on VMID 102: see `em-infra task list")
 }
 
 // stopsTheCloneThatHangs begins an up whose clone hangs, stops the task by the command that the up names, and returns what the up

@@ -22,8 +22,8 @@ var machines = []row{
 	{
 		name: "container-exists", speaker: proxmox, failure: "F20", source: "pve-cluster Cluster.pm, check_vmid_unused; pve-container API2/LXC.pm, create_vm",
 		pattern: saying(`CT (?P<vmid>\d+) already exists on node '(?P<host>[^']+)'`),
-		meaning: "VMID {vmid} is taken by a container on {host} that this state does not know: one of another owner, or one of ours whose creation was cut off",
-		do:      "look at it in Proxmox VE; if it is not needed, shut it down and delete it with `pct destroy {vmid} --purge` on {host}, then " + upAgain + "; if it is, give the system another vmid in systems.yaml",
+		meaning: "VMID {vmid} is taken by a container on {host} that this state does not know",
+		do:      upAgain + ", which adopts it if a run of this stack made it; if it says the same again, look at it in Proxmox VE: if it is not needed, shut it down and delete it with `pct destroy {vmid} --purge` on {host}, then " + upAgain + "; if it is, give the system another vmid in systems.yaml",
 		safe:    "yes, but it fails in the same way until that is done",
 	},
 	{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -26,7 +27,7 @@ func (r *Recovery) adoptUnknown(ctx context.Context, exported *engine.Exported, 
 	if err != nil {
 		return err
 	}
-	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, r.machineNames(), evidence.Host)
+	unknown, err := r.unknown(ctx, deployment, owner, evidence.Host)
 	if err != nil || recorded+len(unknown) == 0 {
 		return err
 	}
@@ -55,11 +56,21 @@ func (r *Recovery) foreseeUnknown(ctx context.Context, deployment *apitype.Deplo
 	if err != nil {
 		return err
 	}
-	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, r.machineNames(), host)
+	unknown, err := r.unknown(ctx, deployment, owner, host)
 	for _, machine := range unknown {
-		r.unanswered = append(r.unanswered, recovery.Remnant{VMID: machine.VMID, Node: machine.Node, Name: machine.Name})
+		r.unanswered = append(r.unanswered, machine.Remnant())
 	}
 	return err
+}
+
+// unknown returns this stack's machines and containers that run or are complete, and that are not in the state.
+func (r *Recovery) unknown(ctx context.Context, deployment *apitype.DeploymentV3, owner ownership.Owner, host recovery.Host) ([]recovery.Unknown, error) {
+	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, r.machineNames(), host)
+	if err != nil {
+		return nil, err
+	}
+	systems, err := recovery.LookForUnknownSystems(ctx, deployment, owner, host)
+	return append(unknown, systems...), err
 }
 
 // machineNames returns the names of the inventory's machines by VMID.

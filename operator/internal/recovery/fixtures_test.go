@@ -11,11 +11,12 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// host is a Proxmox VE host with at most one machine.
+// host is a Proxmox VE host with at most one machine and one container.
 type host struct {
-	machine *pve.Machine
-	err     error
-	looked  []int
+	machine   *pve.Machine
+	container *pve.Machine
+	err       error
+	looked    []int
 
 	deleteErr, startErr error
 	pending             []string
@@ -44,6 +45,16 @@ func (h *host) Settle(_ context.Context, node string, _ int) (*pve.Machine, erro
 func (h *host) Look(_ context.Context, vmid int) (*pve.Machine, error) {
 	h.looked = append(h.looked, vmid)
 	return h.machine, h.err
+}
+
+// SettleContainer returns the same as LookContainer.
+func (h *host) SettleContainer(ctx context.Context, vmid int) (*pve.Machine, error) {
+	return h.LookContainer(ctx, vmid)
+}
+
+func (h *host) LookContainer(_ context.Context, vmid int) (*pve.Machine, error) {
+	h.looked = append(h.looked, vmid)
+	return h.container, h.err
 }
 
 func (h *host) Start(_ context.Context, node string, vmid int) error {

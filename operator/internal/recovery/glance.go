@@ -9,7 +9,7 @@ import (
 // glance is a host that is read without waiting and without changes.
 type glance struct{ Host }
 
-// AtAGlance returns a host whose Settle returns the present state of a machine without waiting. It does not return a machine with a
+// AtAGlance returns a host that returns the present state of machines and containers without waiting. It does not return one with a
 // lock, since a task is working on it.
 func AtAGlance(host Host) Host { return glance{host} }
 
@@ -20,4 +20,13 @@ func (g glance) Settle(ctx context.Context, node string, vmid int) (*pve.Machine
 		return nil, err
 	}
 	return machine, nil
+}
+
+// SettleContainer implements [Host].
+func (g glance) SettleContainer(ctx context.Context, vmid int) (*pve.Machine, error) {
+	container, err := g.LookContainer(ctx, vmid)
+	if err != nil || container == nil || container.Lock != "" {
+		return nil, err
+	}
+	return container, nil
 }

@@ -16,6 +16,10 @@ type Host interface {
 	Settle(ctx context.Context, node string, vmid int) (*pve.Machine, error)
 	// Look returns a machine as it is now, on any node; nil if none is visible.
 	Look(ctx context.Context, vmid int) (*pve.Machine, error)
+	// SettleContainer waits until no task creates a container, on whichever node, and returns it; nil if it does not exist.
+	SettleContainer(ctx context.Context, vmid int) (*pve.Machine, error)
+	// LookContainer returns a container as it is now, on any node; nil if none is visible.
+	LookContainer(ctx context.Context, vmid int) (*pve.Machine, error)
 	// Start starts a machine that is off, and returns when it runs.
 	Start(ctx context.Context, node string, vmid int) error
 	// Pending returns the settings of a machine that need a cold start to take effect, sorted.

@@ -37,7 +37,7 @@ func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []st
 
 // Promise returns a sentence about what [Delete] would do.
 func (r Remnant) Promise() string {
-	return fmt.Sprintf("VM %d (%s) on %s is deleted: its creation ended half way, and it never ran", r.VMID, r.Name, r.Node)
+	return r.String() + " is deleted: its creation ended half way, and it never ran"
 }
 
 // Delete deletes what is left of a machine that never ran and removes it from the deployment. It first checks again that the machine

@@ -28,9 +28,20 @@ type Remnant struct {
 	// Unanswered reports whether the run that created the machine did not receive the confirmation, so that the state does not
 	// contain it. It is adopted.
 	Unanswered bool
+	// IsContainer reports whether it is a container.
+	IsContainer bool
 
 	birth string
 	runs  bool
+}
+
+// String returns the machine as messages name it: VM 102 (k3s-dev-worker-1) on vmhost.
+func (r Remnant) String() string {
+	kind := "VM"
+	if r.IsContainer {
+		kind = "CT"
+	}
+	return fmt.Sprintf("%s %d (%s) on %s", kind, r.VMID, r.Name, r.Node)
 }
 
 // Survey contains what failed and killed runs have left. Making it changes neither the host nor the state.
@@ -106,7 +117,7 @@ func (l *looking) atUnfinished(ctx context.Context) error {
 			continue
 		}
 		if operation.Type != apitype.OperationTypeCreating || operation.Resource.Type != token.VirtualMachine {
-			l.note("%s of %s was interrupted: it is done again", operation.Type, operation.Resource.URN.Name())
+			l.noteAgain(operation)
 			continue
 		}
 		remnant, use, err := l.at(ctx, operation.Resource, true)
@@ -124,6 +135,15 @@ func (l *looking) atUnfinished(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// noteAgain notes an operation that the next run does again. The creation of a container may have succeeded; [LookForUnknownSystems] finds it.
+func (l *looking) noteAgain(operation apitype.OperationV2) {
+	if operation.Type == apitype.OperationTypeCreating && operation.Resource.Type == token.Container {
+		l.note("%s of %s was interrupted", operation.Type, operation.Resource.URN.Name())
+		return
+	}
+	l.note("%s of %s was interrupted: it is done again", operation.Type, operation.Resource.URN.Name())
 }
 
 // isMade reports whether a resource is in the state although its creation is pending: a plain engine keeps the pending creation

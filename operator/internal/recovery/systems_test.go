@@ -13,6 +13,8 @@ import (
 
 const (
 	urnSystem        = "urn:pulumi:site-systems::em-infra::em-infra:index:VirtualMachine::site-tools"
+	urnContainer     = "urn:pulumi:site-systems::em-infra::em-infra:index:Container::site-pihole"
+	urnCT            = "urn:pulumi:site-systems::em-infra::em-infra:index:Container$proxmoxve:CT/container:Container::site-pihole-ct"
 	urnSystemMachine = "urn:pulumi:site-systems::em-infra::em-infra:index:VirtualMachine$proxmoxve:VM/virtualMachine:VirtualMachine::site-tools-vm"
 )
 
@@ -129,5 +131,111 @@ func TestASystemWhoseCloneWasNotAnswered(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, survey.NeverRan, 1)
 		})
+	}
+}
+
+// containerPlanned returns a state in which a run has begun to create the container, with its begun creation.
+func containerPlanned() *apitype.DeploymentV3 {
+	deployment := state(
+		apitype.ResourceV3{URN: urnProvider, Type: "pulumi:providers:proxmoxve", ID: "1234", Custom: true},
+		apitype.ResourceV3{URN: urnContainer, Type: "em-infra:index:Container", Inputs: map[string]any{"host": "vmhost", "vmid": 211.0}},
+	)
+	deployment.PendingOperations = []apitype.OperationV2{{Type: apitype.OperationTypeCreating, Resource: container()}}
+	return deployment
+}
+
+// container returns the container as the program would create it.
+func container() apitype.ResourceV3 {
+	return apitype.ResourceV3{
+		URN: urnCT, Type: "proxmoxve:CT/container:Container", Custom: true, Parent: urnContainer,
+		Inputs: map[string]any{"nodeName": "vmhost", "vmId": 211.0, "description": ownership.SystemMark("site-systems") + "\n"},
+	}
+}
+
+// TestAContainerWhoseCreationWasNotConfirmed is adopted, if it is certainly ours: whole, with its name and the mark of its stack.
+func TestAContainerWhoseCreationWasNotConfirmed(t *testing.T) {
+	t.Parallel()
+	owner := ownership.Owner{Stack: "site-systems"}
+	for _, test := range []struct {
+		name      string
+		container *pve.Machine
+		err       error
+		adopted   bool
+	}{
+		{"off", &pve.Machine{Node: "second", Name: "pihole", Stack: "site-systems"}, nil, true},
+		{"running", &pve.Machine{Node: "second", Name: "pihole", Stack: "site-systems", Running: true}, nil, true},
+		{"not made", nil, nil, false},
+		{"of another stack", &pve.Machine{Node: "second", Name: "pihole", Stack: "other-systems"}, nil, false},
+		{"without a mark", &pve.Machine{Node: "second", Name: "pihole"}, nil, false},
+		{"ours with another name", &pve.Machine{Node: "second", Name: "dns", Stack: "site-systems"}, nil, false},
+		{"locked", &pve.Machine{Node: "second", Name: "pihole", Stack: "site-systems", Lock: "backup"}, nil, false},
+		{"half made", nil, &pve.LockedError{Node: "vmhost", VMID: 211, Type: pve.TypeContainer, Lock: "create"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			deployment, h := containerPlanned(), &host{container: test.container, err: test.err}
+			unknown, err := recovery.LookForUnknownSystems(t.Context(), deployment, owner, h)
+			require.ErrorIs(t, err, test.err)
+			if !test.adopted {
+				require.Empty(t, unknown)
+				return
+			}
+			require.Len(t, unknown, 1)
+			require.Equal(t, "CT 211 (pihole) on second is taken into the state: a run of ours made it, and was not told", unknown[0].Adoption())
+			require.EqualError(t, recovery.Adopt(containerPlanned(), unknown, nil, nil, born),
+				"CT 211 (pihole) on second is of this stack, but neither the state nor the program knows it: put the state that knows it back with `em-infra state restore`")
+			require.NoError(t, recovery.Adopt(deployment, unknown, nil, []apitype.ResourceV3{container()}, born))
+			adopted := deployment.Resources[2]
+			require.EqualValues(t, urnCT, adopted.URN)
+			require.EqualValues(t, "211", adopted.ID)
+			require.Equal(t, "second", adopted.Inputs["nodeName"], "it may have been migrated")
+			require.Equal(t, adopted.Inputs, adopted.Outputs)
+			require.Empty(t, adopted.InitErrors)
+			again, err := recovery.LookForUnknownSystems(t.Context(), deployment, owner, h)
+			require.NoError(t, err)
+			require.Empty(t, again)
+		})
+	}
+}
+
+// TestTheCreationOfAContainerIsNotPromisedAgain: whether it is done again follows from what is on the host.
+func TestTheCreationOfAContainerIsNotPromisedAgain(t *testing.T) {
+	t.Parallel()
+	deployment := containerPlanned()
+	survey, err := recovery.LookAtUnfinished(t.Context(), deployment, with(&host{}))
+	require.NoError(t, err)
+	notes, changed := survey.Note(deployment, born)
+	require.True(t, changed)
+	require.Equal(t, []string{"creating of site-pihole-ct was interrupted"}, notes)
+}
+
+// TestASystemThatRanAndIsInNoState is adopted: its clone was not answered, and somebody started it.
+func TestASystemThatRanAndIsInNoState(t *testing.T) {
+	t.Parallel()
+	owner := ownership.Owner{Stack: "site-systems"}
+	ran := pve.Machine{Node: "vmhost", Name: "tools", Stack: "site-systems", Ran: "it was started", Birth: "6a5c"}
+	unknown, err := recovery.LookForUnknownSystems(t.Context(), systemPlanned(), owner, &host{machine: &ran})
+	require.NoError(t, err)
+	require.Len(t, unknown, 1)
+	require.Equal(t, "VM 210 (tools) on vmhost is taken into the state: a run of ours made it, and was not told", unknown[0].Adoption())
+	begun, err := recovery.LookForUnknownSystems(t.Context(), systemBegun(), owner, &host{machine: &ran})
+	require.NoError(t, err)
+	require.Empty(t, begun, "the begun creation is looked at by itself")
+	never := ran
+	never.Ran = ""
+	unknown, err = recovery.LookForUnknownSystems(t.Context(), systemPlanned(), owner, &host{machine: &never})
+	require.NoError(t, err)
+	require.Empty(t, unknown, "it is made anew")
+}
+
+// TestAContainerAtAGlance: a preview does not wait for its creation, and promises nothing of one that still works.
+func TestAContainerAtAGlance(t *testing.T) {
+	t.Parallel()
+	owner := ownership.Owner{Stack: "site-systems"}
+	for lock, seen := range map[string]int{"": 1, "create": 0} {
+		h := &host{container: &pve.Machine{Node: "vmhost", Name: "pihole", Stack: "site-systems", Lock: lock}}
+		unknown, err := recovery.LookForUnknownSystems(t.Context(), containerPlanned(), owner, recovery.AtAGlance(h))
+		require.NoError(t, err)
+		require.Len(t, unknown, seen)
 	}
 }

@@ -52,7 +52,9 @@ func (u unanswered) adopted(now time.Time) apitype.ResourceV3 {
 		machine.Inputs["smbios"] = withUUID(machine.Inputs["smbios"], u.birth)
 	}
 	machine.Outputs = machine.Inputs
-	machine.InitErrors = []string{noAnswer}
+	if !u.IsContainer { // of a container, nothing else is examined: the engine's refresh reads all of it
+		machine.InitErrors = []string{noAnswer}
+	}
 	made := now.Add(-time.Second)
 	machine.Created, machine.Modified = &made, &now
 	return machine
@@ -71,5 +73,5 @@ func withUUID(smbios any, birth string) map[string]any {
 
 // Adoption returns a sentence about the adoption of a machine.
 func (r Remnant) Adoption() string {
-	return "VM " + strconv.Itoa(r.VMID) + " (" + r.Name + ") on " + r.Node + " is taken into the state: a run of ours made it, and was not told"
+	return r.String() + " is taken into the state: a run of ours made it, and was not told"
 }

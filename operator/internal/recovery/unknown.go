@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/state"
@@ -26,11 +27,17 @@ type Unknown struct {
 	Name string
 
 	birth string
+	kind  tokens.Type // of the resource
 }
 
 // Adoption returns a sentence about what [Adopt] does with the machine.
 func (u Unknown) Adoption() string {
-	return Remnant{VMID: u.VMID, Node: u.Node, Name: u.Name}.Adoption()
+	return u.Remnant().Adoption()
+}
+
+// Remnant returns the machine as one that is adopted.
+func (u Unknown) Remnant() Remnant {
+	return Remnant{VMID: u.VMID, Node: u.Node, Name: u.Name, IsContainer: u.kind == token.Container, birth: u.birth}
 }
 
 // LookForUnknown returns the owner's machines that are missing in a deployment, among the inventory's machines: names by VMID. It
@@ -49,7 +56,7 @@ func LookForUnknown(ctx context.Context, deployment *apitype.DeploymentV3, owner
 		if machine == nil || machine.Owner != owner || owner.Cluster == "" || machine.Name != names[vmid] || machine.Ran == "" || machine.Lock != "" {
 			continue
 		}
-		unknown = append(unknown, Unknown{VMID: vmid, Node: machine.Node, Name: machine.Name, birth: machine.Birth})
+		unknown = append(unknown, Unknown{VMID: vmid, Node: machine.Node, Name: machine.Name, birth: machine.Birth, kind: token.VirtualMachine})
 	}
 	return unknown, nil
 }
@@ -100,16 +107,17 @@ func Adopt(deployment *apitype.DeploymentV3, unknown []Unknown, past []Past, pla
 	for _, u := range unknown {
 		machine, among := u.in(past)
 		if machine == nil {
-			machine, among = withVMID(planned, u.VMID), planned
+			machine, among = u.planned(planned), planned
 		}
 		if machine == nil {
-			return fmt.Errorf("VM %d (%s) on %s is of this stack, but neither the state nor the program knows it: put the state that knows it back with `em-infra state restore`", u.VMID, u.Name, u.Node)
+			return fmt.Errorf("%s is of this stack, but neither the state nor the program knows it: put the state that knows it back with `em-infra state restore`", u.Remnant())
 		}
 		addParents(deployment, machine.Parent, among)
 		whole := *machine
 		whole.Dependencies, whole.PropertyDependencies, whole.ReplaceWith, whole.DeletedWith = nil, nil, nil, "" // the next run sets them again
 		whole.Provider = proxmoxProvider(deployment)
-		remnant := Remnant{URN: machine.URN, VMID: u.VMID, Node: u.Node, Name: u.Name, birth: u.birth}
+		remnant := u.Remnant()
+		remnant.URN = machine.URN
 		remember(deployment, unanswered{remnant, whole}.adopted(now), now)
 	}
 	return nil
@@ -141,9 +149,10 @@ func (u Unknown) in(past []Past) (machine *apitype.ResourceV3, among []apitype.R
 	return nil, nil
 }
 
-func withVMID(machines []apitype.ResourceV3, vmid int) *apitype.ResourceV3 {
-	for machine := range state.Every(apitype.DeploymentV3{Resources: machines}, token.VirtualMachine) {
-		if state.VMID(machine) == vmid {
+// planned returns the machine among the resources that the program would create; nil if it is none of them.
+func (u Unknown) planned(all []apitype.ResourceV3) *apitype.ResourceV3 {
+	for machine := range state.Every(apitype.DeploymentV3{Resources: all}, u.kind) {
+		if state.VMID(machine) == u.VMID {
 			return machine
 		}
 	}

@@ -1,0 +1,32 @@
+package e2e_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestE2ESystemsAfterAKill kills a run while it creates the container of the sample: the host ends the creation alone, the next run adopts what
+// is there, and a preview is empty.
+func TestE2ESystemsAfterAKill(t *testing.T) {
+	t.Parallel()
+	extended(t)
+	for _, victim := range victims {
+		t.Run(victim.name, func(t *testing.T) {
+			t.Parallel()
+			r := newSystemsRehearsal(t, "e2e-systems-killed-"+strings.ReplaceAll(victim.name, " ", "-"))
+			r.mustRun(0, "lab", "start")
+			r.killAt(victim, answered("POST", "/nodes/vmhost/lxc", 1), "up", "--lab", "--yes")
+			r.eventually("the host has the container", func() bool { return slices.Contains(r.guests(), "pihole") })
+
+			r.mustRun(0, "up", "--lab", "--yes")
+			r.hasNothingToDo()
+			require.Regexp(t, `(?m)^pihole +vmhost +CT 211 running$`, r.mustRun(0, "status", "--lab"))
+			require.Equal(t, "local-lvm:vm-211-disk-0,size=8G", r.guestSetting("lxc/211", "rootfs"))
+			r.mustRun(0, "destroy", "--lab", "--yes")
+			require.Empty(t, r.guests())
+		})
+	}
+}
