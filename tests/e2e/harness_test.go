@@ -25,8 +25,8 @@ import (
 var workshop *labstack.Workshop
 
 // atOnce is how many tests run at once for each processor, unless -parallel says how many. A test waits for nearly half of its time; with
-// still more of them, the labs that only wait take the time that the others need.
-const atOnce = 1.5
+// still more of them, the processors are busy, and what the labs ask at intervals takes the time that the others need.
+const atOnce = 2
 
 func TestMain(m *testing.M) {
 	os.Exit(labstack.Run(m, atOnce, func(w *labstack.Workshop) { workshop = w }, lanes.remove))
