@@ -28,7 +28,7 @@ func (h Host) LookContainer(ctx context.Context, vmid int) (*Machine, error) {
 	case err != nil && isNoSuchVM(err): // deleted in between
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("%s cannot be looked at (%w): give the token the privilege VM.Audit, then run up again", guest, err)
+		return nil, unseen(guest, err)
 	}
 	return &Machine{
 		Node: guest.Node, Name: config["hostname"], Lock: config["lock"], Running: guest.Status == "running",

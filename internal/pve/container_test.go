@@ -109,3 +109,24 @@ func TestACreationOfAContainerIsWaitedFor(t *testing.T) {
 		})
 	}
 }
+
+// TestAContainerThatCannotBeLookedAt: the reason decides what to do.
+func TestAContainerThatCannotBeLookedAt(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]string{
+		http.StatusForbidden: "the token may not look at CT 211 on one: give it the privilege VM.Audit, then run up again",
+		596:                  "CT 211 on one cannot be looked at (596 status code 596): see that the host answers, then run up again",
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /api2/json/cluster/resources", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"data":[{"vmid":211,"type":"lxc","node":"one"}]}`)) // to a client that has gone
+		})
+		mux.HandleFunc("GET /api2/json/nodes/one/lxc/211/config", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+		server := httptest.NewTLSServer(mux)
+		t.Cleanup(server.Close)
+		host, err := pve.NewHost(pve.Connection{Endpoint: server.URL, Token: "a@pve!b=c", Insecure: true})
+		require.NoError(t, err)
+		_, err = host.LookContainer(t.Context(), 211)
+		require.EqualError(t, err, want)
+	}
+}

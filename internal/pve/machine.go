@@ -3,6 +3,7 @@ package pve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -232,11 +233,17 @@ func (h Host) machine(ctx context.Context, node string, vmid int) (*proxmox.Virt
 		return machine, nil
 	case isNoSuchVM(err):
 		return nil, nil
-	case proxmox.IsNotAuthorized(err):
-		return nil, fmt.Errorf("the token may not look at VM %d on %s: give it the privilege VM.Audit, then run up again", vmid, node)
 	default:
-		return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): see that the host answers, then run up again", vmid, node, withoutURL(err))
+		return nil, unseen(Guest{VMID: vmid, Node: node, Type: TypeVM}, err)
 	}
+}
+
+// unseen returns the error for a guest that cannot be looked at.
+func unseen(guest Guest, err error) error {
+	if proxmox.IsNotAuthorized(err) || errors.Is(err, ErrForbidden) {
+		return fmt.Errorf("the token may not look at %s: give it the privilege VM.Audit, then run up again", guest)
+	}
+	return fmt.Errorf("%s cannot be looked at (%w): see that the host answers, then run up again", guest, withoutURL(err))
 }
 
 // isNoSuchVM reports whether an error means that the VM does not exist. Its only sign is the text "Configuration file
