@@ -89,8 +89,8 @@ func TestACreationOfAContainerIsWaitedFor(t *testing.T) {
 		{name: "it ends", listed: 3, writes: true, endsWell: true},
 		{name: "it hangs", listed: 1 << 30, err: `^CT 211 on one waits for the task UPID:one:1:2:3:vzcreate:211:a@pve!b:, which has written nothing for \d+ s ` +
 			`\(last: "extracting archive"\): see in Proxmox VE why it hangs, and stop it there or wait for it; then run up again$`},
-		{name: "its host restarted", listed: 1, writes: true, err: "^CT 211 on one is half made: it is locked \\(create\\), and no task works on it: " +
-			"run `pct unlock 211` and `pct destroy 211 --purge` on one, then run up again$"},
+		{name: "its host restarted", listed: 1, writes: true, err: "^CT 211 on one is half made: it is locked \\(create\\), and no task that the token sees works on it: " +
+			"if a run of this stack began it, run `pct unlock 211` and `pct destroy 211 --purge` on one, then run up again; else give the system another vmid in systems.yaml$"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

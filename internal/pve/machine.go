@@ -78,7 +78,8 @@ type LockedError struct {
 
 func (e *LockedError) Error() string {
 	if e.Type == TypeContainer { // only a creation is waited for, and one that was cut off may lack files
-		return fmt.Sprintf("CT %[1]d on %[2]s is half made: it is locked (%[3]s), and no task works on it: run `pct unlock %[1]d` and `pct destroy %[1]d --purge` on %[2]s, then run up again",
+		return fmt.Sprintf("CT %[1]d on %[2]s is half made: it is locked (%[3]s), and no task that the token sees works on it: if a run of this stack began it, run `pct unlock %[1]d` "+
+			"and `pct destroy %[1]d --purge` on %[2]s, then run up again; else give the system another vmid in systems.yaml",
 			e.VMID, e.Node, e.Lock)
 	}
 	return fmt.Sprintf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `qm unlock %[1]d` on %[2]s, then run up again", e.VMID, e.Node, e.Lock)

@@ -152,11 +152,20 @@ func (w *taskWatch) hung(tasks []Task, now time.Time) error {
 			w.seen[task.UPID] = progress{lines: len(task.Log), since: now}
 			continue
 		}
-		if silence := now.Sub(known.since); silence >= w.host.silence {
+		if silence := now.Sub(known.since); silence >= w.silence() {
 			return &HungError{Task: task, Machine: w.vmid, Type: w.kind, Silence: silence}
 		}
 	}
 	return nil
+}
+
+// silence returns how long a task may write nothing. The creation of a container unpacks its template without a word (pve-container,
+// LXC/Create.pm, restore_tar_archive).
+func (w *taskWatch) silence() time.Duration {
+	if w.kind == TypeContainer {
+		return 5 * w.host.silence
+	}
+	return w.host.silence
 }
 
 func (w *taskWatch) tell(tasks []Task, lock string) {

@@ -1,15 +1,14 @@
 package e2e_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2ESystemsAfterAKill kills a run while it creates the container of the sample: the host ends the creation alone, the next run adopts what
-// is there, and a preview is empty.
+// TestE2ESystemsAfterAKill kills a run while it creates the container of the sample: the host ends the creation alone, the next run waits for
+// it and adopts what is there, and a preview is empty. Without the container in the inventory, the run deletes it.
 func TestE2ESystemsAfterAKill(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -19,7 +18,6 @@ func TestE2ESystemsAfterAKill(t *testing.T) {
 			r := newSystemsRehearsal(t, "e2e-systems-killed-"+strings.ReplaceAll(victim.name, " ", "-"))
 			r.mustRun(0, "lab", "start")
 			r.killAt(victim, answered("POST", "/nodes/vmhost/lxc", 1), "up", "--lab", "--yes")
-			r.eventually("the host has the container", func() bool { return slices.Contains(r.guests(), "pihole") })
 
 			r.mustRun(0, "up", "--lab", "--yes")
 			r.hasNothingToDo()
@@ -29,4 +27,16 @@ func TestE2ESystemsAfterAKill(t *testing.T) {
 			require.Empty(t, r.guests())
 		})
 	}
+	t.Run("and the container leaves the inventory", func(t *testing.T) {
+		t.Parallel()
+		r := newSystemsRehearsal(t, "e2e-systems-killed-left")
+		r.mustRun(0, "lab", "start")
+		r.killAt(victims[0], answered("POST", "/nodes/vmhost/lxc", 1), "up", "--lab", "--yes")
+		before, _, found := strings.Cut(r.inventoryText("systems.yaml"), "containers:\n")
+		require.True(t, found)
+		r.writeInventory("systems.yaml", before)
+		r.mustRun(0, "up", "--lab", "--yes", "--allow-delete", "pihole")
+		r.hasNothingToDo()
+		require.Equal(t, []string{"debian-13", "tools"}, r.guests())
+	})
 }

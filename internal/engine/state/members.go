@@ -13,6 +13,7 @@ import (
 // The suffixes of the names of a node's resources, after the node's logical name.
 const (
 	SuffixMachine       = "-vm"
+	SuffixContainer     = "-ct"
 	suffixConfiguration = "-configuration"
 	suffixMembership    = "-membership"
 )

@@ -47,9 +47,14 @@ func (found Snapshot) isNamed(guest pve.Guest, node string) bool {
 // has a lock, or is empty after somebody has removed the lock (qemu-server QemuConfig.pm, create_and_lock_config; QemuServer.pm,
 // vmstatus). Its owner is known only after its creation; recovery deletes incomplete machines.
 func isBeingMade(guest pve.Guest, config Reading[pve.GuestConfig]) bool {
-	nameless := guest.Name == "" || guest.Name == fmt.Sprintf("VM %d", guest.VMID)
+	return guest.Type == qemu && isNameless(guest, config)
+}
+
+// isNameless is [isBeingMade] for a guest of any type: a container without a name is shown as "CT211" (pve-container LXC.pm, vmstatus).
+func isNameless(guest pve.Guest, config Reading[pve.GuestConfig]) bool {
+	nameless := guest.Name == "" || guest.Name == fmt.Sprintf("VM %d", guest.VMID) || guest.Name == fmt.Sprintf("CT%d", guest.VMID)
 	locked := guest.Lock == "clone" || guest.Lock == "create"
-	return nameless && guest.Type == qemu && (locked || len(config.Value) > 0 && config.Value.IsEmpty())
+	return nameless && (locked || len(config.Value) > 0 && config.Value.IsEmpty())
 }
 
 // strangers returns the guests that are neither nodes nor templates of the inventory, sorted by VMID. A node's machine with another VMID is

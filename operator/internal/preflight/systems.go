@@ -135,8 +135,8 @@ func (s *collector) systemVMIDs(ctx context.Context, reader pve.Reader, file sys
 		config, err := reader.GuestConfig(ctx, guests[at])
 		switch {
 		case guests[at].Type == kind && strings.HasPrefix(config["description"], madeHere): // renamed by hand
-		case kind == pve.TypeVM && isBeingMade(guests[at], Reading[pve.GuestConfig]{Value: config, Err: err}):
-			s.warn("vmid", beingMade, "VM %d on %s is being made; it is taken for %s, which a run before may have begun", vmid, guests[at].Node, name)
+		case guests[at].Type == kind && isNameless(guests[at], Reading[pve.GuestConfig]{Value: config, Err: err}):
+			s.warn("vmid", beingMade, "%s is being made; it is taken for %s, which a run before may have begun", guests[at], name)
 		default:
 			s.fail("vmid", fmt.Sprintf("give %s another vmid in systems.yaml", name), "VMID %d of %s is taken by %s", vmid, name, Described(guests[at]))
 		}

@@ -90,7 +90,7 @@ func (r *Recovery) planned(ctx context.Context) ([]apitype.ResourceV3, error) {
 	}
 	var planned []apitype.ResourceV3
 	for _, event := range seen {
-		if event.ResourcePreEvent == nil || event.ResourcePreEvent.Metadata.Op != apitype.OpCreate || event.ResourcePreEvent.Metadata.New == nil {
+		if event.ResourcePreEvent == nil || !creates(event.ResourcePreEvent.Metadata.Op) || event.ResourcePreEvent.Metadata.New == nil {
 			continue
 		}
 		made := event.ResourcePreEvent.Metadata.New
@@ -99,6 +99,11 @@ func (r *Recovery) planned(ctx context.Context) ([]apitype.ResourceV3, error) {
 		})
 	}
 	return planned, nil
+}
+
+// creates reports whether an operation creates a resource, also in the place of one that is deleted for it.
+func creates(op apitype.OpType) bool {
+	return op == apitype.OpCreate || op == apitype.OpCreateReplacement
 }
 
 // Adoptions returns a sentence for each machine that up adopts.
@@ -113,11 +118,8 @@ func (r *Recovery) Adoptions() []string {
 // asAdopted changes the creation of a machine that is adopted before the engine runs into no change.
 func (r *Recovery) asAdopted(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	for i, event := range seen {
-		if event.ResourcePreEvent == nil || event.ResourcePreEvent.Metadata.Op != apitype.OpCreate || event.ResourcePreEvent.Metadata.New == nil ||
-			!slices.ContainsFunc(r.unanswered, func(left recovery.Remnant) bool {
-				vmid, _ := event.ResourcePreEvent.Metadata.New.Inputs["vmId"].(float64)
-				return int(vmid) == left.VMID
-			}) {
+		if event.ResourcePreEvent == nil || !creates(event.ResourcePreEvent.Metadata.Op) || event.ResourcePreEvent.Metadata.New == nil ||
+			!slices.ContainsFunc(r.unanswered, func(left recovery.Remnant) bool { return isAsMade(left, event.ResourcePreEvent.Metadata.New.Inputs) }) {
 			continue
 		}
 		pre := *event.ResourcePreEvent
@@ -125,4 +127,10 @@ func (r *Recovery) asAdopted(seen []apitype.EngineEvent) []apitype.EngineEvent {
 		seen[i].ResourcePreEvent = &pre
 	}
 	return seen
+}
+
+// isAsMade reports whether a machine is what the program would create. One on another host is moved, so its step stays.
+func isAsMade(left recovery.Remnant, inputs map[string]any) bool {
+	vmid, _ := inputs["vmId"].(float64)
+	return int(vmid) == left.VMID && inputs["nodeName"] == left.Node
 }

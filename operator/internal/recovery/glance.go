@@ -9,8 +9,8 @@ import (
 // glance is a host that is read without waiting and without changes.
 type glance struct{ Host }
 
-// AtAGlance returns a host that returns the present state of machines and containers without waiting. It does not return one with a
-// lock, since a task is working on it.
+// AtAGlance returns a host that returns the present state of machines and containers without waiting. It does not return a
+// machine with a lock, since a task is working on it, nor a container that is being created.
 func AtAGlance(host Host) Host { return glance{host} }
 
 // Settle implements [Host].
@@ -25,7 +25,7 @@ func (g glance) Settle(ctx context.Context, node string, vmid int) (*pve.Machine
 // SettleContainer implements [Host].
 func (g glance) SettleContainer(ctx context.Context, vmid int) (*pve.Machine, error) {
 	container, err := g.LookContainer(ctx, vmid)
-	if err != nil || container == nil || container.Lock != "" {
+	if err != nil || container == nil || container.Lock == "create" {
 		return nil, err
 	}
 	return container, nil

@@ -168,7 +168,8 @@ func TestAContainerWhoseCreationWasNotConfirmed(t *testing.T) {
 		{"of another stack", &pve.Machine{Node: "second", Name: "pihole", Stack: "other-systems"}, nil, false},
 		{"without a mark", &pve.Machine{Node: "second", Name: "pihole"}, nil, false},
 		{"ours with another name", &pve.Machine{Node: "second", Name: "dns", Stack: "site-systems"}, nil, false},
-		{"locked", &pve.Machine{Node: "second", Name: "pihole", Stack: "site-systems", Lock: "backup"}, nil, false},
+		{"in a backup", &pve.Machine{Node: "second", Name: "pihole", Stack: "site-systems", Lock: "backup"}, nil, true},
+		{"being created", &pve.Machine{Node: "second", Name: "pihole", Stack: "site-systems", Lock: "create"}, nil, false},
 		{"half made", nil, &pve.LockedError{Node: "vmhost", VMID: 211, Type: pve.TypeContainer, Lock: "create"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -182,8 +183,10 @@ func TestAContainerWhoseCreationWasNotConfirmed(t *testing.T) {
 			}
 			require.Len(t, unknown, 1)
 			require.Equal(t, "CT 211 (pihole) on second is taken into the state: a run of ours made it, and was not told", unknown[0].Adoption())
-			require.EqualError(t, recovery.Adopt(containerPlanned(), unknown, nil, nil, born),
-				"CT 211 (pihole) on second is of this stack, but neither the state nor the program knows it: put the state that knows it back with `em-infra state restore`")
+			unplanned := containerPlanned()
+			require.NoError(t, recovery.Adopt(unplanned, unknown, nil, nil, born))
+			require.EqualValues(t, urnCT, unplanned.Resources[2].URN, "the inventory does not have it any more: the engine deletes it")
+			require.Equal(t, map[string]any{"nodeName": "second", "vmId": 211.0, "initialization": map[string]any{"hostname": "pihole"}, "timeoutDelete": 60.0}, unplanned.Resources[2].Inputs)
 			require.NoError(t, recovery.Adopt(deployment, unknown, nil, []apitype.ResourceV3{container()}, born))
 			adopted := deployment.Resources[2]
 			require.EqualValues(t, urnCT, adopted.URN)
@@ -209,7 +212,7 @@ func TestTheCreationOfAContainerIsNotPromisedAgain(t *testing.T) {
 	require.Equal(t, []string{"creating of site-pihole-ct was interrupted"}, notes)
 }
 
-// TestASystemThatRanAndIsInNoState is adopted: its clone was not answered, and somebody started it.
+// TestASystemThatRanAndIsInNoState is adopted: its clone was not answered, and it was started by hand.
 func TestASystemThatRanAndIsInNoState(t *testing.T) {
 	t.Parallel()
 	owner := ownership.Owner{Stack: "site-systems"}

@@ -27,7 +27,8 @@ type Unknown struct {
 	Name string
 
 	birth string
-	kind  tokens.Type // of the resource
+	kind  tokens.Type  // of the resource
+	maker resource.URN // of a system
 }
 
 // Adoption returns a sentence about what [Adopt] does with the machine.
@@ -109,6 +110,9 @@ func Adopt(deployment *apitype.DeploymentV3, unknown []Unknown, past []Past, pla
 		if machine == nil {
 			machine, among = u.planned(planned), planned
 		}
+		if machine == nil && u.maker != "" {
+			machine, among = u.least(), deployment.Resources
+		}
 		if machine == nil {
 			return fmt.Errorf("%s is of this stack, but neither the state nor the program knows it: put the state that knows it back with `em-infra state restore`", u.Remnant())
 		}
@@ -147,6 +151,21 @@ func (u Unknown) in(past []Past) (machine *apitype.ResourceV3, among []apitype.R
 		}
 	}
 	return nil, nil
+}
+
+// least returns the entry in the state of a system that the program does not create any more: the engine deletes it, or moves it to another
+// VMID, with the permission that this needs. The limits are the provider's defaults, in seconds, without which its deletion has no time (bpg
+// v0.73.0, vm.go and container.go, dvTimeout…).
+func (u Unknown) least() *apitype.ResourceV3 {
+	suffix, inputs := state.SuffixMachine, map[string]any{"name": u.Name, "timeoutShutdownVm": 1800.0, "timeoutStopVm": 300.0}
+	if u.kind == token.Container {
+		suffix, inputs = state.SuffixContainer, map[string]any{"initialization": map[string]any{"hostname": u.Name}, "timeoutDelete": 60.0}
+	}
+	inputs["nodeName"], inputs["vmId"] = u.Node, float64(u.VMID)
+	return &apitype.ResourceV3{
+		URN: resource.NewURN(u.maker.Stack(), u.maker.Project(), u.maker.QualifiedType(), u.kind, u.maker.Name()+suffix), Type: u.kind,
+		Custom: true, Parent: u.maker, Inputs: inputs,
+	}
 }
 
 // planned returns the machine among the resources that the program would create; nil if it is none of them.

@@ -24,18 +24,18 @@ func LookForUnknownSystems(ctx context.Context, deployment *apitype.DeploymentV3
 	var unknown []Unknown
 	for _, maker := range deployment.Resources {
 		vmid, isSystem := vmidOfSystem(maker)
-		if !isSystem || hasGuest(deployment, maker.URN) {
+		if !isSystem || hasGuest(deployment, maker.URN) || isKnown(deployment, vmid) {
 			continue
 		}
 		found, kind, err := settleSystem(ctx, maker.Type, vmid, host)
 		if err != nil {
 			return nil, err
 		}
-		isWhole := found != nil && found.Lock == "" && (kind == token.Container || found.Ran != "")
+		isWhole := found != nil && (kind == token.Container && found.Lock != "create" || kind == token.VirtualMachine && found.Lock == "" && found.Ran != "")
 		if !isWhole || owner.Stack == "" || found.Stack != owner.Stack || !isNamedAfter(found.Name, maker.URN) {
 			continue
 		}
-		unknown = append(unknown, Unknown{VMID: vmid, Node: found.Node, Name: found.Name, birth: found.Birth, kind: kind})
+		unknown = append(unknown, Unknown{VMID: vmid, Node: found.Node, Name: found.Name, birth: found.Birth, kind: kind, maker: maker.URN})
 	}
 	return unknown, nil
 }
@@ -71,4 +71,16 @@ func hasGuest(deployment *apitype.DeploymentV3, maker resource.URN) bool {
 		}
 	}
 	return hasMachine(deployment, maker)
+}
+
+// isKnown reports whether the state has a machine or a container with a VMID, of whatever component.
+func isKnown(deployment *apitype.DeploymentV3, vmid int) bool {
+	for _, kind := range []tokens.Type{token.VirtualMachine, token.Container} {
+		for guest := range state.Existing(*deployment, kind) {
+			if state.VMID(guest) == vmid {
+				return true
+			}
+		}
+	}
+	return false
 }
