@@ -35,6 +35,7 @@ type consent struct {
 	stack     string
 	place     remedy.Place
 	restarted func() bool // whether machines were started already
+	again     bool        // the run has changed the machines already, with consent
 }
 
 // needed reports whether a person must agree.
@@ -59,6 +60,8 @@ func (c consent) ask(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return refused(err)
+	case !agreed && c.again:
+		return refused(errors.New("not confirmed; nothing more was touched: run up again to go on"))
 	case !agreed:
 		return refused(errors.New("not confirmed; " + untouched(c.restarted())))
 	}

@@ -159,6 +159,13 @@ func (s *session) ProgramRefused() error { return s.refusal.take() }
 // Ask asks a person for consent, unless everything is agreed to.
 func (s *session) Ask(ctx context.Context) error { return s.consent.ask(ctx) }
 
+// AskAgain asks for consent in the second pass of an up.
+func (s *session) AskAgain(ctx context.Context) error {
+	consent := s.consent
+	consent.again = true
+	return consent.ask(ctx)
+}
+
 // WriteCredentials writes the credentials of the outputs.
 func (o *Operator) WriteCredentials(outputs stacks.Outputs) error {
 	return o.credentials().keep(outputs)

@@ -103,7 +103,9 @@ func (s *session) Weigh(ctx context.Context, judged judgement, w work) error {
 	if s.restorer.plan != nil {
 		return errDryRun
 	}
-	if err := s.consent.ask(ctx); err != nil {
+	consent := s.consent
+	consent.again = w.Again
+	if err := consent.ask(ctx); err != nil {
 		return err
 	}
 	s.consented = judged.Missing(nil)

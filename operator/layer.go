@@ -115,9 +115,6 @@ func (l layerRun) Conclude(ctx context.Context) (*UpResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.remindOfKit(ctx); err != nil {
-		return nil, err
-	}
 	return &UpResult{Last: phase.Verify, Kind: l.layer.Kind(), Report: report.StatusReport, ByHand: l.byHand}, nil
 }
 

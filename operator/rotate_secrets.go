@@ -118,7 +118,13 @@ func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation, op
 			return r.again(ctx, err)
 		}
 	}
-	return r.again(ctx, r.finish(ctx))
+	if err := r.finish(ctx); err != nil {
+		return r.again(ctx, err)
+	}
+	if _, err := r.state.BackUp(ctx, "after-rotate"); err != nil {
+		return unsavedAfter(err)
+	}
+	return nil
 }
 
 // prepare finds the rotation that was begun, or begins one.
@@ -203,19 +209,17 @@ func (r *secretsRun) next(ctx context.Context) error {
 	return nil
 }
 
-// finish removes the note, and with it the old secrets, from the state.
+// finish writes the new credentials, and then removes the note, and with it the old secrets, from the state: without the note, the rotation
+// cannot be resumed.
 func (r *secretsRun) finish(ctx context.Context) error {
+	if _, err := r.credentials().keepFrom(ctx, r.inState()); err != nil {
+		return err
+	}
 	err := r.change(ctx, func(exported *engine.Exported) error {
 		rotation.Remove(&exported.Deployment)
 		return nil
 	})
 	if err != nil {
-		return err
-	}
-	if _, err := r.state.BackUp(ctx, "after-rotate"); err != nil {
-		return err
-	}
-	if _, err := r.credentials().keepFrom(ctx, r.inState()); err != nil {
 		return err
 	}
 	r.tellLeftOut()

@@ -76,6 +76,13 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestASecondQuestionThatIsDeclined: what was agreed to before is done.
+func TestASecondQuestionThatIsDeclined(t *testing.T) {
+	t.Parallel()
+	s, _ := sessionWith(t, &personWho{answers: "no"}, false)
+	require.EqualError(t, s.AskAgain(t.Context()), "not confirmed; nothing more was touched: run up again to go on")
+}
+
 func TestAMachineThatWasStartedIsNotUntouched(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "nothing was touched but the machines that were started", operator.Untouched(true))

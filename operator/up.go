@@ -103,6 +103,7 @@ func (s *session) spares(of span.Span) bool { return s.restorer.asked != nil || 
 func (s *session) upRun() upRun {
 	run := upRun{
 		Recovery: s.recovery, Host: s, State: s, Copies: s.state, Engine: s, Cluster: s, Restore: s.restorer, AsksConsent: s.consent.needed(),
+		DryRun: s.restorer.plan != nil,
 	}
 	if s.layer != nil {
 		l := layerRun{s}

@@ -23,6 +23,7 @@ type upRun struct {
 	Restore  upRestore
 
 	AsksConsent bool // a person is asked before anything is changed
+	DryRun      bool // it ends before anything is changed
 }
 
 // upHost is the access of an up to Proxmox VE.
@@ -140,7 +141,7 @@ func (r upRun) BringUp(ctx context.Context, of span.Span, allowed []Permission) 
 	if err != nil {
 		return err
 	}
-	if err := r.Recovery.Recover(ctx, true); err != nil {
+	if err := r.Recovery.Recover(ctx, !r.DryRun); err != nil {
 		return err
 	}
 	if err := r.Restore.PrepareRestore(ctx, of); err != nil {
@@ -183,6 +184,14 @@ func (r upRun) reachIntoCluster(ctx context.Context, w work) error {
 	seen.NoAnswer, w.Again = "", true // an error of the API is reported by the engine now
 	w.Plan = ""                       // the first pass was compared with it, as a whole
 	_, err = r.do(ctx, w, seen)
+	return afterFirstPass(err)
+}
+
+// afterFirstPass returns the error of the second pass. It is no refusal, since the first one has changed the machines.
+func afterFirstPass(err error) error {
+	if refused := new(RefusedError); errors.As(err, &refused) {
+		return fmt.Errorf("the machines are changed, and what is in the cluster is not: %w", refused.Err)
+	}
 	return err
 }
 

@@ -29,6 +29,7 @@ type parts struct {
 	judged   operator.Judgement
 	restores bool // etcd
 	weighed  operator.Work
+	refusal  error      // of the second pass
 	later    [][]string // what each run of the engine leaves to a second pass
 }
 
@@ -80,6 +81,9 @@ func (p *parts) Judge(_ context.Context, _ operator.OutOfBand, targets []string,
 
 func (p *parts) Weigh(_ context.Context, _ operator.Judgement, w operator.Work) error {
 	p.weighed = w
+	if w.Again && p.refusal != nil {
+		return p.refusal
+	}
 	return p.step(fmt.Sprintf("consent %v", w.Allowed))
 }
 
@@ -192,6 +196,25 @@ func TestWhatIsRefusedLeavesTheRestUndone(t *testing.T) {
 		require.ErrorIs(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Verify}, nil), errStep, step)
 		require.Equal(t, whole[:i+1], p.steps, "after %q", step)
 	}
+}
+
+// TestTheSecondPassIsNoRefusal: the first one has changed the machines.
+func TestTheSecondPassIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	p := &parts{noAnswer: []string{"no API server answers"}, refusal: &operator.RefusedError{Err: errStep}, judged: operator.Judgement{Counts: map[apitype.OpType]int{apitype.OpUpdate: 1}}}
+	err := p.order().BringUp(t.Context(), span.Whole(), nil)
+	require.EqualError(t, err, "the machines are changed, and what is in the cluster is not: "+errStep.Error())
+	require.NotErrorAs(t, err, new(*operator.RefusedError))
+}
+
+// TestADryRunStartsNoMachine: what a killed run left is only looked at.
+func TestADryRunStartsNoMachine(t *testing.T) {
+	t.Parallel()
+	p := &parts{}
+	run := p.order()
+	run.DryRun = true
+	require.NoError(t, run.BringUp(t.Context(), span.Span{Last: phase.Verify}, nil))
+	require.Contains(t, p.steps, "recover (going up: false)")
 }
 
 // TestARestoreOfEtcdInAnUp: nothing in the cluster is changed before etcd is restored, and a second pass changes it afterwards.

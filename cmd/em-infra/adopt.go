@@ -60,9 +60,14 @@ inventory of a stack that has none, from what nodes and host report, and adopts 
 
 var errHintWithoutInventory = errors.New("--terraform-state is only read with --write-inventory: add that, or leave it out")
 
+var errAdoptsNothing = errors.New("--write-inventory only writes cluster.yaml and nodes.yaml, and adopts nothing: leave --dry-run and --secrets out, and give them to the adoption itself")
+
 func (f *adoptFlags) run(ctx context.Context, streams streams) error {
 	if f.terraform != "" && !f.writes {
 		return refused(errHintWithoutInventory)
+	}
+	if f.writes && (f.options.DryRun || f.options.Secrets != "") {
+		return refused(errAdoptsNothing)
 	}
 	o, err := f.place.open(streams)
 	if err != nil {

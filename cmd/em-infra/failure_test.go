@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -94,9 +95,12 @@ func TestAnswers(t *testing.T) {
 func TestAnInterruptKeepsWhatAPersonHasToDo(t *testing.T) {
 	t.Parallel()
 	const sentence = "interrupted; the same command goes on from here"
-	require.Equal(t, sentence, interruptedText("worker-2 is untouched: context canceled: run `em-infra up` again"))
+	require.Equal(t, sentence, interruptedText("up", "worker-2 is untouched: context canceled: run `em-infra up` again"))
 	const cordoned = "worker-1 takes no new pods (no API server answers): run `kubectl uncordon worker-1`"
-	require.Equal(t, cordoned+"\n"+sentence, interruptedText("context canceled\n"+cordoned))
+	require.Equal(t, cordoned+"\n"+sentence, interruptedText("up", "context canceled\n"+cordoned))
+	for command, end := range afterInterrupt {
+		require.Equal(t, end, interruptedText(command, "context canceled"), "it does not go on from there")
+	}
 }
 
 func TestAnAnswerIsInterrupted(t *testing.T) {
@@ -132,4 +136,15 @@ failed in bootstrap: k3s-dev-bootstrap
 
 destroy failed. What was done is in the state, so it is safe to run again: em-infra destroy --stack k3s-dev --lab
 `, out.String())
+}
+
+// TestThePassphraseThatIsUsedNext: a variable with the passphrase would take precedence over the one with the file.
+func TestThePassphraseThatIsUsedNext(t *testing.T) {
+	const export = "run   export PULUMI_CONFIG_PASSPHRASE_FILE='a file'\n"
+	for value, want := range map[string]string{"": export, rand.Text(): "run   unset PULUMI_CONFIG_PASSPHRASE\n" + export} {
+		t.Setenv("PULUMI_CONFIG_PASSPHRASE", value)
+		var out bytes.Buffer
+		printPassphrase(&out, "a file")
+		require.Equal(t, want, out.String())
+	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -43,14 +44,14 @@ func (f *initFlags) askPerson(ctx context.Context, s streams) error {
 		}
 	}
 	if f.options.Token == "" && os.Getenv(proxmoxTokenVariable) == "" {
-		token, err := d.secret("API token of Proxmox VE, USER@REALM!NAME=SECRET (not shown)")
+		token, err := d.secret(ctx, "API token of Proxmox VE, USER@REALM!NAME=SECRET (not shown)")
 		if err != nil {
 			return err
 		}
 		f.options.Token = token
 	}
 	if f.options.Answers.NAS.Endpoint != "" && f.options.NASKey == "" && os.Getenv(nasKeyVariable) == "" {
-		key, err := d.secret("API key of the NAS (not shown)")
+		key, err := d.secret(ctx, "API key of the NAS (not shown)")
 		if err != nil {
 			return err
 		}
@@ -79,28 +80,37 @@ func (d dialogue) ask(ctx context.Context, question, proposed string, wrong erro
 	if err := terminal.Flush(d.out); err != nil {
 		return "", err
 	}
+	line, err := awaitLine(ctx, func() (string, error) { return d.lines.ReadString('\n') })
+	if err != nil && ctx.Err() == nil {
+		return "", refused(fmt.Errorf("the answers end (%w): answer each question, or give flags, with --yes for what they leave open", err))
+	}
+	return line, err
+}
+
+// awaitLine returns what is read, without the blanks around it. An interrupt ends the wait, not the reading.
+func awaitLine(ctx context.Context, read func() (string, error)) (string, error) {
 	type answer struct {
 		text string
 		err  error
 	}
-	read := make(chan answer, 1)
+	answers := make(chan answer, 1)
 	go func() {
-		line, err := d.lines.ReadString('\n')
-		read <- answer{strings.TrimSpace(line), err}
+		line, err := read()
+		answers <- answer{strings.TrimSpace(line), err}
 	}()
 	select {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
-	case line := <-read:
-		if line.err != nil {
-			return "", refused(fmt.Errorf("the answers end (%w): answer each question, or give flags, with --yes for what they leave open", line.err))
+	case given := <-answers:
+		if given.err != nil {
+			return "", given.err
 		}
-		return line.text, nil
+		return given.text, nil
 	}
 }
 
-// secret reads a line without showing it.
-func (d dialogue) secret(question string) (string, error) {
+// secret reads a line without showing it. An interrupt ends it, after which the terminal shows again what is typed.
+func (d dialogue) secret(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(d.out, question+": ")
 	if err := terminal.Flush(d.out); err != nil {
 		return "", err
@@ -109,7 +119,18 @@ func (d dialogue) secret(question string) (string, error) {
 	if !isFile {
 		return "", nil // it is no terminal; the refusal says what is missing
 	}
-	text, err := term.ReadPassword(int(file.Fd()))
+	descriptor := int(file.Fd())
+	before, err := term.GetState(descriptor)
+	if err != nil {
+		return "", err
+	}
+	text, err := awaitLine(ctx, func() (string, error) {
+		line, err := term.ReadPassword(descriptor)
+		return string(line), err
+	})
+	if ctx.Err() != nil {
+		return "", errors.Join(err, term.Restore(descriptor, before))
+	}
 	fmt.Fprintln(d.out)
-	return strings.TrimSpace(string(text)), err
+	return text, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator"
@@ -214,7 +213,7 @@ func printRestoredKit(out io.Writer, o *operator.Operator, restored *operator.Ki
 	fmt.Fprintf(out, "\n%s; the kit was made %s UTC\n", state, restored.Kit.Made.Format(madeAt))
 	place := o.Workspace()
 	if restored.Passphrase != "" && !place.Rehearsed {
-		fmt.Fprintf(out, "run   export PULUMI_CONFIG_PASSPHRASE_FILE=%s\n", shell.Word(workspace.Nearby(restored.Passphrase)))
+		printPassphrase(out, workspace.Nearby(restored.Passphrase))
 	}
 	fmt.Fprintf(out, "next: %s   # should show no change\n", typed("preview %s", o.Place()))
 }

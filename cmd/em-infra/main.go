@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,12 +43,18 @@ func run(ctx context.Context, s streams, args []string) int {
 	return exitCode(err)
 }
 
-// interruptedText returns what is said after an interrupt: of the error only what a person has to do, such as to uncordon a node.
-func interruptedText(text string) string {
+// afterInterrupt is what is said after an interrupt of commands that do not go on from where they were.
+var afterInterrupt = map[string]string{
+	"reboot":   "interrupted; the same command reboots again the nodes that it has rebooted: name those that are left, as `em-infra status` shows them",
+	"rollback": "interrupted; a second rollback goes forward again: see with `em-infra status` which release the node runs before you run it again",
+}
+
+// interruptedText returns what is said after an interrupt of a command: of the error only what a person has to do, such as to uncordon a node.
+func interruptedText(command, text string) string {
 	kept := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
 		return !slices.ContainsFunc(remedy.Commands(line), func(command string) bool { return program(command) == "kubectl" })
 	})
-	return strings.Join(append(kept, "interrupted; the same command goes on from here"), "\n")
+	return strings.Join(append(kept, cmp.Or(afterInterrupt[command], "interrupted; the same command goes on from here")), "\n")
 }
 
 // program returns the first word of a command.
@@ -66,7 +73,7 @@ func printError(ctx context.Context, s streams, executed *cobra.Command, err err
 		return
 	}
 	if errors.Is(context.Cause(ctx), errInterrupted) {
-		text = interruptedText(text)
+		text = interruptedText(executed.Name(), text)
 	}
 	if reason, isRefusal := strings.CutPrefix(text, refusedPrefix); isRefusal {
 		text = terminal.Paint(s.err, terminal.Bad, refusedPrefix) + reason

@@ -112,7 +112,22 @@ func printRotatedPassphrase(out io.Writer, o *operator.Operator, rotated *operat
 	fmt.Fprintf(out, "keep the former one for the older backups of the state (%d), and for the snapshots of etcd and the recovery kits that it seals\n", rotated.Former)
 	if !place.Rehearsed {
 		fmt.Fprintf(out, "commit %s\n", workspace.Nearby(place.StackFile()))
-		fmt.Fprintf(out, "run   export PULUMI_CONFIG_PASSPHRASE_FILE=%s\n", shell.Word(file))
+		printPassphrase(out, file)
+	}
+	if content, err := o.Content(); err == nil && content.Kind() != operator.KindPlatform { // only a cluster has kits
+		return
 	}
 	fmt.Fprintf(out, "next: %s   # a new kit, with a new snapshot of etcd\n", typed("kit create %s", o.Place()))
 }
+
+// printPassphrase prints the commands after which the passphrase in a file is used. The variable with a passphrase takes precedence over the
+// one with the name of a file (pulumi sdk/v3 v3.254.0, go/auto, and pkg/v3, secrets/passphrase).
+func printPassphrase(out io.Writer, file string) {
+	if os.Getenv(passphraseVariable) != "" {
+		fmt.Fprintf(out, "run   unset %s\n", passphraseVariable)
+	}
+	fmt.Fprintf(out, "run   export PULUMI_CONFIG_PASSPHRASE_FILE=%s\n", shell.Word(file))
+}
+
+// passphraseVariable has the passphrase itself.
+const passphraseVariable = "PULUMI_CONFIG_PASSPHRASE"
