@@ -45,7 +45,7 @@ func run(ctx context.Context, s streams, args []string) int {
 
 // afterInterrupt is what is said after an interrupt of commands that do not go on from where they were.
 var afterInterrupt = map[string]string{
-	"reboot":   "interrupted; the same command reboots again the nodes that it has rebooted: name those that are left, as `em-infra status` shows them",
+	"reboot":   "interrupted; the same command begins anew: name only the nodes that it has not rebooted yet",
 	"rollback": "interrupted; a second rollback goes forward again: see with `em-infra status` which release the node runs before you run it again",
 }
 

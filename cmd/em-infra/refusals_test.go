@@ -78,6 +78,15 @@ func TestHelpIsASuccess(t *testing.T) {
 	}
 }
 
+// TestFlagsOfAnAdoptionThatIsNone: what only writes an inventory would ignore them.
+func TestFlagsOfAnAdoptionThatIsNone(t *testing.T) {
+	t.Parallel()
+	want := refusal("--write-inventory only writes cluster.yaml and nodes.yaml, and adopts nothing: leave --dry-run and --secrets out, and give them to the adoption itself")
+	for _, flags := range [][]string{{"--dry-run"}, {"--secrets", "secrets.yaml"}} {
+		require.Equal(t, want, em(t.Context(), append([]string{"adopt", "--stack", "k3s-dev", "--write-inventory"}, flags...)...))
+	}
+}
+
 func TestNoProjectHere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{{"up"}, {"preview", "--lab"}, {"destroy"}, {"lab", "status"}} {
