@@ -27,6 +27,17 @@ func TestE2ESystemsAfterAKill(t *testing.T) {
 			require.Empty(t, r.guests())
 		})
 	}
+	t.Run("and the container replaces another", func(t *testing.T) {
+		t.Parallel()
+		r := newSystemsRehearsal(t, "e2e-systems-killed-replaced")
+		r.mustRun(0, "up", "--lab", "--yes")
+		r.edit("systems.yaml", "vmid: 211", "vmid: 212")
+		r.killAt(victims[0], answered("POST", "/nodes/vmhost/lxc", 1), "up", "--lab", "--yes", "--allow-replace", "pihole")
+		r.mustRun(0, "up", "--lab", "--yes", "--allow-replace", "pihole")
+		r.hasNothingToDo()
+		require.Regexp(t, `(?m)^pihole +vmhost +CT 212 running$`, r.mustRun(0, "status", "--lab"))
+		require.Equal(t, []string{"debian-13", "pihole", "tools"}, r.guests())
+	})
 	t.Run("and the container leaves the inventory", func(t *testing.T) {
 		t.Parallel()
 		r := newSystemsRehearsal(t, "e2e-systems-killed-left")

@@ -48,3 +48,16 @@ func TestTheStepsOfOtherMachinesStay(t *testing.T) {
 	r.Found(recovery.Remnant{URN: urnWorkerVM})
 	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpDelete)}, r.WithRecoveries([]apitype.EngineEvent{stepOn(apitype.OpDelete)}), "it goes for good")
 }
+
+// TestWhatIsAdoptedIsNotCreated, unless it stands on another host.
+func TestWhatIsAdoptedIsNotCreated(t *testing.T) {
+	t.Parallel()
+	for _, op := range []apitype.OpType{apitype.OpCreate, apitype.OpCreateReplacement, apitype.OpReplace} {
+		r := &recovering.Recovery{}
+		r.Adopts(recovery.Remnant{VMID: 102, Node: "vmhost", Name: "k3s-dev-worker-1"})
+		require.Equal(t, apitype.OpSame, r.WithRecoveries([]apitype.EngineEvent{stepOn(op)})[0].ResourcePreEvent.Metadata.Op)
+		r = &recovering.Recovery{}
+		r.Adopts(recovery.Remnant{VMID: 102, Node: "second", Name: "k3s-dev-worker-1"})
+		require.Equal(t, []apitype.EngineEvent{stepOn(op)}, r.WithRecoveries([]apitype.EngineEvent{stepOn(op)}), "it is moved")
+	}
+}

@@ -115,10 +115,12 @@ func (r *Recovery) Adoptions() []string {
 	return adoptions
 }
 
-// asAdopted changes the creation of a machine that is adopted before the engine runs into no change.
+// asAdopted changes the creation of a machine that is adopted before the engine runs into no change, also in the place of one that was deleted
+// for it.
 func (r *Recovery) asAdopted(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	for i, event := range seen {
-		if event.ResourcePreEvent == nil || !creates(event.ResourcePreEvent.Metadata.Op) || event.ResourcePreEvent.Metadata.New == nil ||
+		if event.ResourcePreEvent == nil || event.ResourcePreEvent.Metadata.New == nil ||
+			!creates(event.ResourcePreEvent.Metadata.Op) && event.ResourcePreEvent.Metadata.Op != apitype.OpReplace ||
 			!slices.ContainsFunc(r.unanswered, func(left recovery.Remnant) bool { return isAsMade(left, event.ResourcePreEvent.Metadata.New.Inputs) }) {
 			continue
 		}
