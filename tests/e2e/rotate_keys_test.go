@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -55,8 +56,11 @@ func (r *rehearsal) accountKeyIsRotated() {
 
 	require.Contains(r.t, r.mustRun(0, "rotate", "service-account-key", "--lab", "--dry-run"), "pods that do not talk to the API go on")
 	r.killedWhen("service-account-key", func() bool { return !r.accepts(former) })
+	r.withoutItsKubeconfig(func() {
+		require.Contains(r.t, r.mustRun(1, "rotate", "service-account-key", "--lab", "--yes"), "again, which goes on from there")
+	})
 	output := r.mustRun(0, "rotate", "service-account-key", "--lab", "--yes")
-	require.Contains(r.t, output, "goes on with the same new secrets")
+	require.Contains(r.t, output, "goes on with the same new secrets", "also after the credentials could not be written")
 	require.Contains(r.t, output, "tokens that were made before are refused")
 	require.False(r.t, r.accepts(former))
 	require.NotEqual(r.t, former, tokenOf())
@@ -64,6 +68,17 @@ func (r *rehearsal) accountKeyIsRotated() {
 	dns, err := r.kubernetes().AppsV1().Deployments("kube-system").Get(ctx, "coredns", metav1.GetOptions{})
 	require.NoError(r.t, err)
 	require.NotEmpty(r.t, dns.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"])
+}
+
+// withoutItsKubeconfig does something while the kubeconfig cannot be written.
+func (r *rehearsal) withoutItsKubeconfig(do func()) {
+	r.t.Helper()
+	path := filepath.Join(r.labDir(), "kubeconfig")
+	require.NoError(r.t, os.Rename(path, path+".aside"))
+	require.NoError(r.t, os.MkdirAll(filepath.Join(path, "in-the-way"), 0o700))
+	do()
+	require.NoError(r.t, os.RemoveAll(path))
+	require.NoError(r.t, os.Rename(path+".aside", path))
 }
 
 // accepts reports whether the Kubernetes API accepts a token of a service account; false while it does not answer.
