@@ -48,7 +48,7 @@ var remedies = []remedy{
 	{texts: []string{
 		"qm destroy", "qm destroy VMID --purge", "qm destroy {vmid} --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge", "qm stop %[1]d && qm destroy %[1]d --purge",
 	}, works: destroyAVM},
-	{texts: []string{"pct destroy {vmid} --purge", "pct destroy %d --purge"}, works: destroyAContainer},
+	{texts: []string{"pct destroy {vmid} --purge", "pct destroy %d --purge", "pct destroy %[1]d --purge"}, works: destroyAContainer},
 	{texts: []string{"qm rollback %d %s", "qm rollback 210 NAME", "pct rollback %d %s", "pct rollback 211 NAME"}, works: goBackToASnapshot},
 	{texts: []string{"qm delsnapshot %[3]d %[1]s", "qm delsnapshot %d NAME"}, works: removeSnapshots},
 	{texts: []string{"pct resize"}, works: growARoot},
@@ -74,7 +74,7 @@ var remedies = []remedy{
 	{texts: []string{"qm set"}, elsewhere: "it stands for any setting that only root may set, which no token can"},
 	{texts: []string{"pvesm scan nfs %s"}, elsewhere: "it asks a server on the network, and the lab has none"},
 	{texts: []string{"qm delsnapshot %d %s --force", "pct delsnapshot %d %s --force"}, elsewhere: "the lab does not keep in which step a snapshot was when its host crashed"},
-	{texts: []string{"pct unlock %d"}, elsewhere: "root does it at the console of a host, and the lab has that of machines only"},
+	{texts: []string{"pct unlock %d", "pct unlock %[1]d"}, elsewhere: "root does it at the console of a host, and the lab has that of machines only"},
 	{texts: []string{"pvecm status", "pvecm expected"}, elsewhere: "the lab's hosts always have a quorum"},
 	{texts: []string{"pveum passwd USER"}, elsewhere: "it asks for the password on its terminal"},
 	{texts: []string{"pvenode acme"}, elsewhere: "the lab gets no certificates from others"},
