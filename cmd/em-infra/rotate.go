@@ -123,7 +123,7 @@ func printRotatedPassphrase(out io.Writer, o *operator.Operator, rotated *operat
 // printPassphrase prints the commands after which the passphrase in a file is used. The variable with a passphrase takes precedence over the
 // one with the name of a file (pulumi sdk/v3 v3.254.0, go/auto, and pkg/v3, secrets/passphrase).
 func printPassphrase(out io.Writer, file string) {
-	if os.Getenv(passphraseVariable) != "" {
+	if _, isSet := os.LookupEnv(passphraseVariable); isSet {
 		fmt.Fprintf(out, "run   unset %s\n", passphraseVariable)
 	}
 	fmt.Fprintf(out, "run   export PULUMI_CONFIG_PASSPHRASE_FILE=%s\n", shell.Word(file))

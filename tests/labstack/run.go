@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,8 +14,8 @@ import (
 )
 
 // Run runs the tests of a package that brings clusters up, in a workshop that opened receives, and returns the exit code. closed is called
-// after the tests. perProcessor is how many tests run at once for each processor, rounded up, unless -parallel says how many.
-func Run(m *testing.M, perProcessor float64, opened func(*Workshop), closed func() error) int {
+// after the tests. perProcessor is how many tests run at once for each processor, unless -parallel says how many.
+func Run(m *testing.M, perProcessor int, opened func(*Workshop), closed func() error) int {
 	if lifeline := os.Getenv(sweeperVariable); lifeline != "" {
 		return exitCode(0, sweep(os.Stdin, lifeline))
 	}
@@ -33,7 +32,7 @@ func exitCode(code int, err error) int {
 	return code
 }
 
-func run(m *testing.M, perProcessor float64, opened func(*Workshop), closed func() error) (code int, err error) {
+func run(m *testing.M, perProcessor int, opened func(*Workshop), closed func() error) (code int, err error) {
 	if !testing.Short() && os.Getenv(turnVariable) == "" {
 		turn, err := takeTurn()
 		if err != nil {
@@ -83,12 +82,12 @@ func takeTurn() (*os.File, error) {
 }
 
 // runAtOnce sets -test.parallel unless it was given.
-func runAtOnce(perProcessor float64) error {
+func runAtOnce(perProcessor int) error {
 	const parallel = "test.parallel"
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
 	if given {
 		return nil
 	}
-	return flag.Set(parallel, strconv.Itoa(int(math.Ceil(perProcessor*float64(runtime.GOMAXPROCS(0))))))
+	return flag.Set(parallel, strconv.Itoa(perProcessor*runtime.GOMAXPROCS(0)))
 }

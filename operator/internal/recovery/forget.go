@@ -29,22 +29,14 @@ func Forget(deployment *apitype.DeploymentV3, urn resource.URN) {
 	}
 }
 
-// remember adds a machine whose creation was begun to a deployment. It takes the place of the machine that the engine has deleted
-// for it, which stays in the state until then and on which others depend; else it is appended. Only in the first case it is
-// certainly not the machine of an earlier state, and gets a creation time of its own.
+// remember records a machine whose creation was begun. Only in the place of one that was deleted for it, it is certainly not the machine of
+// an earlier state, and gets a creation time of its own.
 func remember(deployment *apitype.DeploymentV3, machine apitype.ResourceV3, now time.Time) {
 	deployment.Resources = slices.Clone(deployment.Resources)
-	replaced := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool {
-		return r.URN == machine.URN && r.PendingReplacement
-	})
-	if replaced < 0 {
-		deployment.Resources = append(deployment.Resources, machine)
-		return
-	}
-	if machine.Created == nil {
+	if replacedBy(deployment, machine.URN) >= 0 && machine.Created == nil {
 		machine.Created, machine.Modified = &now, &now
 	}
-	deployment.Resources[replaced] = machine
+	record(deployment, machine)
 }
 
 // without returns a list without one of its members. It does not change the list itself.

@@ -70,12 +70,17 @@ func withoutDeleted(deployment apitype.DeploymentV3) apitype.DeploymentV3 {
 // record adds a machine to a deployment, in the place of one that was deleted for it: the engine takes only one entry with a name, and what
 // depends on the machine comes after it.
 func record(deployment *apitype.DeploymentV3, machine apitype.ResourceV3) {
-	at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.URN == machine.URN && r.PendingReplacement })
+	at := replacedBy(deployment, machine.URN)
 	if at < 0 {
 		deployment.Resources = append(deployment.Resources, machine)
 		return
 	}
 	deployment.Resources[at] = machine
+}
+
+// replacedBy returns the place of the machine that was deleted for one with a URN, -1 if there is none.
+func replacedBy(deployment *apitype.DeploymentV3, urn resource.URN) int {
+	return slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.URN == urn && r.PendingReplacement })
 }
 
 // isHalfMade reports whether a machine is an incomplete creation.
