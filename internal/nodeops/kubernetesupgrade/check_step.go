@@ -43,7 +43,7 @@ func (u Upgrade) checkNodes(ctx context.Context, seen *survey) error {
 		}
 	}
 	if len(silent) > 0 {
-		return fmt.Errorf("not every node can be upgraded: %s: mend that, or take the node out of nodes.yaml, then run up again", strings.Join(silent, ", "))
+		return fmt.Errorf("not every node can be upgraded: %s: mend that, then run up again; a worker can leave nodes.yaml before, and the VM of a control plane can be deleted, which up makes anew", strings.Join(silent, ", "))
 	}
 	if err := u.awaitReady(ctx, seen); err != nil {
 		return err
@@ -52,32 +52,6 @@ func (u Upgrade) checkNodes(ctx context.Context, seen *survey) error {
 		u.say("%s is not a Node yet: it starts with %s", node.Name, u.To)
 	}
 	return nil
-}
-
-// looksInSilence is the look at Nodes that are not Ready with which the wait is said.
-const looksInSilence = 5
-
-// awaitReady waits for Nodes that are not Ready: after a power cut, or a restart that a killed run has left, their kubelets report
-// again within a minute. Without a network plugin no Node is ever Ready, and none is waited for.
-func (u Upgrade) awaitReady(ctx context.Context, seen *survey) error {
-	if len(seen.unready()) == 0 {
-		return nil
-	}
-	looks := 0
-	return u.await(ctx, u.Limits.Nodes, func(ctx context.Context) error {
-		if looks++; looks == looksInSilence {
-			u.say("waits for Nodes that are not Ready: %s (%s at most)", strings.Join(seen.unready(), ", "), u.Limits.Nodes)
-		}
-		nodes, err := u.nodes(ctx)
-		if err != nil {
-			return err
-		}
-		seen.takeReadiness(nodes)
-		if unready := seen.unready(); len(unready) > 0 {
-			return fmt.Errorf("not Ready: %s: mend that (`kubectl describe node %s` says why), then run up again", strings.Join(unready, ", "), unready[0])
-		}
-		return nil
-	})
 }
 
 // checkForeign names the Nodes that are not in the inventory. A worker may stay behind, as one that this run removes at its end.

@@ -36,3 +36,47 @@ func (u Upgrade) unlessReplaced(ctx context.Context, m member, err error) error 
 	u.say("%s is no Node any more: it starts with %s when it joins again", m.Name, u.To)
 	return nil
 }
+
+// takeOutRemoved takes silent members whose Node was deleted meanwhile for machines that join: the run that upgrades replaces them at the
+// same time, and configures the next ones after the upgrade.
+func (u Upgrade) takeOutRemoved(ctx context.Context, seen *survey) {
+	if !slices.ContainsFunc(seen.members, func(m member) bool { return m.problem != nil }) {
+		return
+	}
+	nodes, err := u.nodes(ctx)
+	if err != nil {
+		return // the members are asked again
+	}
+	u.takeOut(seen, func(m *member) bool {
+		return m.problem != nil && !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name })
+	})
+}
+
+// takeOutUnconfigured takes silent members whose machines wait for their first configuration for machines that join: the former ones were
+// deleted or reset, and the run that upgrades configures the new ones after the upgrade. What a former one has left in the cluster is removed
+// before the upgrade: the pods of a DaemonSet would never roll out on its Node.
+func (u Upgrade) takeOutUnconfigured(ctx context.Context, seen *survey) {
+	u.takeOut(seen, func(m *member) bool {
+		if m.problem == nil || !nodeops.InMaintenance(ctx, m.Address.String()) {
+			return false
+		}
+		if err := u.health().ForgetFormer(ctx, m.Node); err != nil {
+			m.problem = err
+			return false
+		}
+		return true
+	})
+}
+
+// takeOut takes the members that join for what they are.
+func (u Upgrade) takeOut(seen *survey, joins func(*member) bool) {
+	var stay []member
+	for _, m := range seen.members {
+		if joins(&m) {
+			seen.joining = append(seen.joining, m.Node)
+		} else {
+			stay = append(stay, m)
+		}
+	}
+	seen.members = stay
+}

@@ -49,6 +49,7 @@ type foreignNode struct {
 	name         string
 	kubelet      versions.Version
 	controlPlane bool
+	ready        bool
 }
 
 // survey asks the cluster what runs.
@@ -80,7 +81,7 @@ func (u Upgrade) survey(ctx context.Context) (*survey, error) {
 			return nil, err
 		}
 		_, controlPlane := node.Labels["node-role.kubernetes.io/control-plane"]
-		seen.foreign = append(seen.foreign, foreignNode{node.Name, kubelet, controlPlane})
+		seen.foreign = append(seen.foreign, foreignNode{node.Name, kubelet, controlPlane, isReady(node)})
 	}
 	u.askMembers(ctx, seen)
 	return seen, nil
@@ -104,26 +105,8 @@ func (u Upgrade) askMembers(ctx context.Context, seen *survey) {
 			}
 		}
 		u.takeOutRemoved(ctx, seen)
+		u.takeOutUnconfigured(ctx, seen)
 		return seen.runs(u.To) || !slices.ContainsFunc(seen.members, func(m member) bool { return m.problem != nil }), nil
-	})
-}
-
-// takeOutRemoved takes silent members whose Node was deleted meanwhile for machines that join: the run that upgrades replaces them at the
-// same time, and configures the next ones after the upgrade.
-func (u Upgrade) takeOutRemoved(ctx context.Context, seen *survey) {
-	if !slices.ContainsFunc(seen.members, func(m member) bool { return m.problem != nil }) {
-		return
-	}
-	nodes, err := u.nodes(ctx)
-	if err != nil {
-		return // the members are asked again
-	}
-	seen.members = slices.DeleteFunc(seen.members, func(m member) bool {
-		isGone := m.problem != nil && !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name })
-		if isGone {
-			seen.joining = append(seen.joining, m.Node)
-		}
-		return isGone
 	})
 }
 
@@ -170,8 +153,15 @@ func (s *survey) runs(to versions.Version) bool {
 	return len(s.members) > 0 && len(s.nodeless) == 0
 }
 
-// takeReadiness takes over which members are Ready now.
+// takeReadiness takes over which Nodes are Ready now, and which foreign ones are gone.
 func (s *survey) takeReadiness(nodes []corev1.Node) {
+	s.foreign = slices.DeleteFunc(s.foreign, func(f foreignNode) bool {
+		return !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == f.name })
+	})
+	for i := range s.foreign {
+		f := &s.foreign[i]
+		f.ready = slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == f.name && isReady(n) })
+	}
 	for i := range s.members {
 		m := &s.members[i]
 		m.ready = slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name && isReady(n) })
@@ -184,6 +174,17 @@ func (s *survey) unready() []string {
 	for _, m := range s.members {
 		if s.networked && !m.ready {
 			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// deadForeign returns the foreign Nodes that are not Ready, where there is a network.
+func (s *survey) deadForeign() []string {
+	var names []string
+	for _, f := range s.foreign {
+		if s.networked && !f.ready {
+			names = append(names, f.name)
 		}
 	}
 	return names

@@ -11,6 +11,8 @@ import (
 	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -40,7 +42,44 @@ func TestBadDaysOfAnUpgrade(t *testing.T) {
 	c.hasAPodThatStays()
 	c.hasTwoOperators()
 	c.runs("v1.35.7")
+	c.hasADeadNodeOfNoMachine()
 	c.losesAWorker()
+	c.hasAMachineMadeAnew()
+}
+
+// hasADeadNodeOfNoMachine: its worker has died and left the inventory. On it no pod of kube-proxy is ever replaced, and none on the nodes after
+// it, so nothing is begun.
+func (c *cluster) hasADeadNodeOfNoMachine() {
+	c.t.Helper()
+	nodes := c.kubernetes().CoreV1().Nodes()
+	dead := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-9"}}
+	dead.Status.NodeInfo.KubeletVersion = "v1.35.7"
+	dead.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+	made, err := nodes.Create(c.t.Context(), dead, metav1.CreateOptions{})
+	require.NoError(c.t, err)
+	made.Status = dead.Status
+	_, err = nodes.UpdateStatus(c.t.Context(), made, metav1.UpdateOptions{})
+	require.NoError(c.t, err)
+	require.EqualError(c.t, c.upgrade("v1.35.8").Run(c.t.Context()), "Kubernetes stays as it is: "+
+		"neither Ready nor in the inventory: worker-9: the pods that Talos has on every node would never roll out there; delete that Node with `kubectl delete node worker-9`, then run up again")
+	require.NoError(c.t, nodes.Delete(c.t.Context(), "worker-9", metav1.DeleteOptions{}))
+	c.runs("v1.35.7")
+}
+
+// hasAMachineMadeAnew: the former one was deleted on the host, and the run that upgrades configures the next one afterwards. Its Node and its
+// member of etcd do not stop the upgrade.
+func (c *cluster) hasAMachineMadeAnew() {
+	c.t.Helper()
+	const third = firstControlPlane + 2
+	require.NoError(c.t, c.Fleet.Destroy(third))
+	c.PowerOn(third, "control-3")
+	said := &lines{}
+	upgrade := c.upgrade("v1.35.9")
+	upgrade.Progress = said
+	require.NoError(c.t, upgrade.Run(c.t.Context()))
+	require.Contains(c.t, said.said.String(), "control-3 is not a Node yet: it starts with v1.35.9\n")
+	_, err := c.kubernetes().CoreV1().Nodes().Get(c.t.Context(), "control-3", metav1.GetOptions{})
+	require.True(c.t, apierrors.IsNotFound(err), "%v", err)
 }
 
 // losesAWorker: the run that upgrades replaces it at the same time.
@@ -79,7 +118,7 @@ func (c *cluster) lacksANode() {
 	const third = firstControlPlane + 2
 	require.NoError(c.t, c.Fleet.PowerOff(third))
 	require.Regexp(c.t, `^Kubernetes stays as it is: not every node can be upgraded: control-3 \(its Talos API.*\): `+
-		`mend that, or take the node out of nodes.yaml, then run up again$`, c.upgrade("v1.35.5").Run(c.t.Context()).Error())
+		`mend that, then run up again; a worker can leave nodes.yaml before, and the VM of a control plane can be deleted, which up makes anew$`, c.upgrade("v1.35.5").Run(c.t.Context()).Error())
 	c.PowerOn(third, "control-3")
 	polltest.Succeeds(c.t, func() error {
 		return nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes}.Serves(c.t.Context(), c.nodes[2])

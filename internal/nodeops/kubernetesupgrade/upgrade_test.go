@@ -96,7 +96,7 @@ func (c *cluster) refuses() {
 	moved := c.upgrade("v1.35.5")
 	moved.Nodes = append(append([]rolling.Node{}, c.nodes[:4]...), rolling.Node{Name: "worker-2", Address: c.Address(250)})
 	require.Regexp(t, "^Kubernetes stays as it is: "+
-		`not every node can be upgraded: worker-2 \(its Talos API.*\): mend that, or take the node out of nodes.yaml, then run up again$`, moved.Run(t.Context()).Error())
+		`not every node can be upgraded: worker-2 \(its Talos API.*\): mend that, then run up again; a worker can leave nodes.yaml before, and the VM of a control plane can be deleted, which up makes anew$`, moved.Run(t.Context()).Error())
 
 	c.patch(firstControlPlane, machinetype.TypeControlPlane, func(cfg *v1alpha1.Config) {
 		cfg.ClusterConfig.SchedulerConfig.ExtraArgsConfig = map[string]string{"feature-gates": "MemoryManager=true"}
