@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -18,14 +19,15 @@ func (s *session) PrepareNodes(ctx context.Context, judged judgement) error {
 	if s.inventory == nil || len(judged.Findings) == 0 { // hosts and systems are no nodes
 		return nil
 	}
-	if err := s.registerAgain(ctx); err != nil {
+	if err := s.makeRoom(ctx); err != nil {
 		return err
 	}
 	return s.expelDead(ctx, judged)
 }
 
-// registerAgain has nodes register whose Node was deleted by hand: while one is missing, the drain of another may wait for room on it.
-func (s *session) registerAgain(ctx context.Context) error {
+// makeRoom has nodes register whose Node was deleted by hand, and uncordons those that an ended run has drained: while one is missing or
+// takes no pods, the drain of another may wait for room on it.
+func (s *session) makeRoom(ctx context.Context) error {
 	sources, err := s.sources(ctx)
 	if err != nil || len(sources.Talosconfig) == 0 {
 		return err
@@ -36,6 +38,28 @@ func (s *session) registerAgain(ctx context.Context) error {
 	}
 	if err != nil && ctx.Err() == nil {
 		s.emit(Note{Text: err.Error()}) // the verification at the end tries again, and fails if it has to
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.uncordonReturning(ctx, sources.Talosconfig)
+}
+
+// uncordonReturning uncordons the nodes that an interrupted run has left cordoned, except for those whose removal may go on. The lane does the
+// same before a drain, but the removal of a node waits for no lane.
+func (s *session) uncordonReturning(ctx context.Context, talosconfig []byte) error {
+	api, err := nodeops.ReachKubernetes(ctx, talosconfig)
+	if err != nil {
+		return ctx.Err() // this run may be what starts its control planes, and its end uncordons
+	}
+	defer api.Close()
+	names, err := api.Uncordon(ctx, func() []string { return nil })
+	for _, name := range names {
+		s.recovered(name + " takes pods again: a run that was interrupted had cordoned it")
+	}
+	if err != nil && ctx.Err() == nil {
+		s.emit(Note{Text: fmt.Sprintf("%v; the end of this run tries again", err)})
 		return nil
 	}
 	return err

@@ -47,10 +47,11 @@ func (k *Kubernetes) cordon(ctx context.Context, name, mark string) error {
 	return nil
 }
 
-// Uncordon uncordons all Nodes that a run has cordoned, except for the given ones and those that leave. It returns their names.
-func (k *Kubernetes) Uncordon(ctx context.Context, except ...string) (uncordoned []string, err error) {
+// Uncordon uncordons all Nodes that a run has cordoned, except for those that leave and for the ones that are busy once the Nodes were
+// read. It returns their names.
+func (k *Kubernetes) Uncordon(ctx context.Context, busy func() []string) (uncordoned []string, err error) {
 	return k.uncordon(ctx, func(node nodeObject) bool {
-		return node.Metadata.Annotations[CordonAnnotation] != cordonedToLeave && !slices.Contains(except, node.Metadata.Name)
+		return node.Metadata.Annotations[CordonAnnotation] != cordonedToLeave && !slices.Contains(busy(), node.Metadata.Name)
 	})
 }
 

@@ -219,7 +219,7 @@ func TestOnlyOurOwnCordonsAreTakenBack(t *testing.T) {
 	}
 	require.Empty(t, theirs.Metadata.Annotations, "somebody had cordoned it before")
 
-	uncordoned, err := k.Uncordon(t.Context(), "worker-3")
+	uncordoned, err := k.Uncordon(t.Context(), busyWith("worker-3"))
 	require.NoError(t, err)
 	require.Equal(t, []string{"worker-1"}, uncordoned)
 	require.Nil(t, ours.Spec.Unschedulable)
@@ -242,7 +242,7 @@ func TestANodeThatLeavesStaysCordoned(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, names, uncordoned)
 	}
-	lane := func(ctx context.Context) ([]string, error) { return k.Uncordon(ctx) }
+	lane := func(ctx context.Context) ([]string, error) { return k.Uncordon(ctx, busyWith()) }
 	drain(true) // by a run that was interrupted
 	drain(false)
 	uncordons(lane)
@@ -251,3 +251,33 @@ func TestANodeThatLeavesStaysCordoned(t *testing.T) {
 	drain(true)
 	uncordons(lane, "worker-1")
 }
+
+// TestWhoIsBusyIsAskedLast: a node that is drained while the list of Nodes is on its way stays cordoned.
+func TestWhoIsBusyIsAskedLast(t *testing.T) {
+	t.Parallel()
+	api := &apiServer{nodes: []*node{newNode("worker-1"), newNode("worker-2")}}
+	k := api.client()
+	var lane []string
+	drain := func(name string) {
+		require.NoError(t, k.Drain(t.Context(), nodeops.Drain{Node: name, Returns: true, Say: silent}))
+	}
+	drain("worker-1")
+	api.fails = func(path string, _ int) int { // is asked before each answer
+		if path == "/api/v1/nodes" && len(lane) == 0 {
+			lane = []string{"worker-2"}
+			for _, n := range api.nodes {
+				if n.Metadata.Name == "worker-2" {
+					n.Spec.Unschedulable, n.Metadata.Annotations = true, map[string]any{nodeops.CordonAnnotation: "true"}
+				}
+			}
+		}
+		return http.StatusOK
+	}
+	uncordoned, err := k.Uncordon(t.Context(), func() []string { return lane })
+	require.NoError(t, err)
+	require.Equal(t, []string{"worker-1"}, uncordoned)
+	require.Equal(t, true, api.nodes[1].Spec.Unschedulable)
+}
+
+// busyWith returns who is being changed, for [nodeops.Kubernetes.Uncordon].
+func busyWith(names ...string) func() []string { return func() []string { return names } }

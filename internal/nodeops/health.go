@@ -100,17 +100,13 @@ func (h Health) Drain(ctx context.Context, node rolling.Node) error {
 }
 
 // Uncordon implements [rolling.Cluster].
-func (h Health) Uncordon(ctx context.Context, busy []rolling.Node) error {
+func (h Health) Uncordon(ctx context.Context, busy func() []rolling.Node) error {
 	api, err := h.kubernetes(ctx, rolling.Node{})
 	if err != nil {
 		return err
 	}
 	defer api.Close()
-	var except []string
-	for _, node := range busy {
-		except = append(except, node.Name)
-	}
-	uncordoned, err := api.Uncordon(ctx, except...)
+	uncordoned, err := api.Uncordon(ctx, func() []string { return rolling.Names(busy()) })
 	for _, name := range uncordoned {
 		h.say("%s takes pods again", name)
 	}

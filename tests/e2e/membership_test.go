@@ -49,7 +49,9 @@ func TestE2EF24F25F26WorkersComeAndGo(t *testing.T) {
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1", "k3s-dev-worker-2", "k3s-dev-worker-3", "k3s-dev-worker-4")
 
 	r.guardedPods(4)
+	r.leftCordoned("k3s-dev-worker-1", "k3s-dev-worker-2", "k3s-dev-worker-3") // the pods of the one that leaves find no room
 	output := up(workers(1, 2, 3))
+	require.Contains(t, output, "k3s-dev-worker-1 takes pods again: a run that was interrupted had cordoned it")
 	require.Contains(t, output, "k3s-dev-worker-4 is drained")
 	require.Contains(t, output, "k3s-dev-worker-4 is reset")
 	require.Contains(t, output, "k3s-dev-worker-4 is no longer a Node of the cluster")

@@ -115,18 +115,26 @@ func (r *rehearsal) interruptedUp(after time.Duration) (auto.UpResult, error) {
 // takesBackACordon removes the cordon of a killed run, and keeps one that the user has set.
 func (r *rehearsal) takesBackACordon() {
 	r.t.Helper()
-	nodes := r.kubernetes().CoreV1().Nodes()
-	patch := func(node, text string) {
-		r.t.Helper()
-		_, err := nodes.Patch(r.t.Context(), node, types.MergePatchType, []byte(text), metav1.PatchOptions{})
-		require.NoError(r.t, err)
-	}
-	patch("k3s-dev-worker-1", `{"metadata":{"annotations":{"`+nodeops.CordonAnnotation+`":"true"}},"spec":{"unschedulable":true}}`)
-	patch("k3s-dev-worker-2", `{"spec":{"unschedulable":true}}`)
+	r.leftCordoned("k3s-dev-worker-1")
+	r.patchNode("k3s-dev-worker-2", `{"spec":{"unschedulable":true}}`)
 	require.Contains(r.t, r.mustRun(0, "up", "--lab", "--yes"), "k3s-dev-worker-1 takes pods again: a run that was interrupted had cordoned it")
 	require.False(r.t, r.isCordoned("k3s-dev-worker-1"))
 	require.True(r.t, r.isCordoned("k3s-dev-worker-2"))
-	patch("k3s-dev-worker-2", `{"spec":{"unschedulable":null}}`)
+	r.patchNode("k3s-dev-worker-2", `{"spec":{"unschedulable":null}}`)
+}
+
+// leftCordoned cordons nodes as a run that was killed after their drain has left them.
+func (r *rehearsal) leftCordoned(nodes ...string) {
+	r.t.Helper()
+	for _, node := range nodes {
+		r.patchNode(node, `{"metadata":{"annotations":{"`+nodeops.CordonAnnotation+`":"true"}},"spec":{"unschedulable":true}}`)
+	}
+}
+
+func (r *rehearsal) patchNode(node, text string) {
+	r.t.Helper()
+	_, err := r.kubernetes().CoreV1().Nodes().Patch(r.t.Context(), node, types.MergePatchType, []byte(text), metav1.PatchOptions{})
+	require.NoError(r.t, err)
 }
 
 // withBadArgument returns the control planes that have it in their machine configuration.

@@ -140,7 +140,7 @@ func (c *cluster) takesBack(name string) {
 	api, err := nodeops.ReachKubernetes(c.t.Context(), c.Talosconfig())
 	require.NoError(c.t, err)
 	defer api.Close()
-	uncordoned, err := api.Uncordon(c.t.Context())
+	uncordoned, err := api.Uncordon(c.t.Context(), func() []string { return nil })
 	require.NoError(c.t, err)
 	require.Empty(c.t, uncordoned, "a lane leaves it cordoned, since its removal may go on")
 	uncordoned, err = api.UncordonAll(c.t.Context())

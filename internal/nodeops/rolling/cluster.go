@@ -67,6 +67,7 @@ type Cluster interface {
 	IsOff(ctx context.Context, node Node) bool
 	// Drain cordons a node and evicts its pods. The error is a sentence that names the remaining pods and what to do.
 	Drain(ctx context.Context, node Node) error
-	// Uncordon uncordons all nodes that Drain has cordoned, in this run or in an interrupted one, except for the busy nodes.
-	Uncordon(ctx context.Context, busy []Node) error
+	// Uncordon uncordons all nodes that Drain has cordoned, in this run or in an interrupted one, except for the busy nodes. Who is busy it
+	// asks after it has read which nodes are cordoned, since one may be drained meanwhile.
+	Uncordon(ctx context.Context, busy func() []Node) error
 }

@@ -31,7 +31,7 @@ var errTooSoon = errors.New("it has worked again for a moment only")
 type offError struct{ node string }
 
 func (e *offError) Error() string {
-	return e.node + " did not come back from its change, because its machine stays off: see in the tasks of Proxmox VE why its start failed, mend that or take the change back, then run up again, which starts it; no other node is touched until it works again"
+	return e.node + " did not come back from its change, because its machine stays off: see in the tasks of Proxmox VE why its start failed, mend that or take the change back, then `em-infra up` starts it; no other node is touched until it works again"
 }
 
 // lostError is returned for a node that does not work after its change.

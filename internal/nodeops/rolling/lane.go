@@ -40,7 +40,7 @@ func (l *Lane) Enter(ctx context.Context, change Change) error {
 	}
 	terms, err := l.untilSpared(ctx, change)
 	if err == nil && terms.Drain {
-		err = l.drain(ctx, change.Node)
+		err = l.drain(ctx, change)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -228,11 +228,11 @@ func (r *anyRoll) Drain(ctx context.Context, node rolling.Node) error {
 	return nil
 }
 
-func (r *anyRoll) Uncordon(_ context.Context, busy []rolling.Node) error {
+func (r *anyRoll) Uncordon(_ context.Context, busy func() []rolling.Node) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	left := map[string]bool{}
-	for _, node := range busy {
+	for _, node := range busy() {
 		left[node.Name] = r.cordoned[node.Name]
 	}
 	for name := range r.cordoned {

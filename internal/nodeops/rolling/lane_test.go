@@ -25,6 +25,7 @@ type cluster struct {
 	busy   [][]string      // the busy nodes at each call of Spare that succeeded
 	flaps  time.Duration   // how long a node works before it fails once more, for a minute
 	held   error           // the error of Drain
+	drains time.Duration   // how long Drain takes
 	log    []string        // the changes to pods, in order
 
 	cordoned error // the error of Uncordon
@@ -56,12 +57,13 @@ func (c *cluster) IsOff(_ context.Context, node rolling.Node) bool { return c.of
 
 func (c *cluster) Drain(_ context.Context, node rolling.Node) error {
 	c.log = append(c.log, "drain "+node.Name)
+	<-time.After(c.drains)
 	return c.held
 }
 
-func (c *cluster) Uncordon(_ context.Context, busy []rolling.Node) error {
+func (c *cluster) Uncordon(_ context.Context, busy func() []rolling.Node) error {
 	entry := "uncordon"
-	for _, node := range busy {
+	for _, node := range busy() {
 		entry += " but " + node.Name
 	}
 	c.log = append(c.log, entry)
@@ -185,7 +187,7 @@ func TestAMachineThatStaysOffIsNotWaitedFor(t *testing.T) {
 		began := time.Now()
 		errs, _ := roll(lane, worker("worker-1"))
 		require.EqualError(t, errs["worker-1"], "worker-1 did not come back from its change, because its machine stays off: see in the tasks of Proxmox VE why its start failed, "+
-			"mend that or take the change back, then run up again, which starts it; no other node is touched until it works again")
+			"mend that or take the change back, then `em-infra up` starts it; no other node is touched until it works again")
 		polltest.Lasted(t, 30*time.Second, began)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -236,23 +238,24 @@ func TestANodeWhoseChangeFailsTakesPodsAgain(t *testing.T) {
 		want     string
 		log      []string
 	}{
-		"it runs":            {reboots: true, log: []string{"drain worker-1", "uncordon"}},
+		"it runs":            {reboots: true, log: []string{"uncordon but worker-1", "drain worker-1", "uncordon"}},
 		"it was not drained": {runs: errors.New("not asked")},
 		"it does not run": {
-			reboots: true, runs: errors.New("it is in stage rebooting"), log: []string{"drain worker-1"},
+			reboots: true, runs: errors.New("it is in stage rebooting"), log: []string{"uncordon but worker-1", "drain worker-1"},
 			want: "worker-1 takes no new pods, because it was drained and does not run (it is in stage rebooting): mend that node, then run up again, or run `kubectl uncordon worker-1` when it runs",
 		},
 		"no API server": {
-			reboots: true, cordoned: errors.New("the API server does not answer"), log: []string{"drain worker-1", "uncordon"},
+			reboots: true, cordoned: errors.New("the API server does not answer"), log: []string{"uncordon but worker-1", "drain worker-1", "uncordon"},
 			want: "worker-1 takes no new pods (the API server does not answer): run `kubectl uncordon worker-1`",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := &cluster{cordoned: test.cordoned}
+				c := &cluster{}
 				lane := rolling.NewLane(c, rolling.Options{})
 				require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1"), Reboots: test.reboots}))
+				c.cordoned = test.cordoned
 				waiting := make(chan error, 1)
 				go func() { waiting <- lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2"), Reboots: true}) }()
 				synctest.Wait()
@@ -326,7 +329,7 @@ func TestPodsMoveBeforeAChangeThatReboots(t *testing.T) {
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}))
 		require.NoError(t, lane.Leave(t.Context(), worker("worker-1")))
 		require.NoError(t, lane.Leave(t.Context(), worker("worker-2")))
-		require.Equal(t, []string{"drain worker-1", "uncordon but worker-2", "uncordon"}, c.log)
+		require.Equal(t, []string{"uncordon but worker-1", "drain worker-1", "uncordon but worker-2", "uncordon"}, c.log)
 	})
 }
 
@@ -337,7 +340,7 @@ func TestANodeWhosePodsStayIsNotTouched(t *testing.T) {
 		lane := rolling.NewLane(c, rolling.Options{})
 		err := lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1"), Reboots: true})
 		require.EqualError(t, err, "worker-1 is untouched: worker-1 is not drained: let the pods move")
-		require.Equal(t, []string{"drain worker-1", "uncordon"}, c.log, "what was begun is taken back")
+		require.Equal(t, []string{"uncordon but worker-1", "drain worker-1", "uncordon"}, c.log, "what was begun is taken back")
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}), "its place is free")
 	})
 }
@@ -351,15 +354,56 @@ func TestANodeThatIsNotChangedAfterAllTakesPodsAgain(t *testing.T) {
 		interrupted, interrupt := context.WithCancel(t.Context())
 		interrupt()
 		require.NoError(t, lane.Decline(interrupted, worker("worker-1")))
-		require.Equal(t, []string{"drain worker-1", "uncordon"}, c.log)
+		require.Equal(t, []string{"uncordon but worker-1", "drain worker-1", "uncordon"}, c.log)
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}), "its place is free")
 		require.NoError(t, lane.Decline(t.Context(), worker("worker-2")))
-		require.Equal(t, []string{"drain worker-1", "uncordon"}, c.log, "what was not drained is not cordoned")
+		require.Equal(t, []string{"uncordon but worker-1", "drain worker-1", "uncordon"}, c.log, "what was not drained is not cordoned")
 
-		c.cordoned = errors.New("the API server does not answer")
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-3"), Reboots: true}))
+		c.cordoned = errors.New("the API server does not answer")
 		require.EqualError(t, lane.Decline(t.Context(), worker("worker-3")),
 			"worker-3 takes no new pods (the API server does not answer): run `kubectl uncordon worker-3`")
+	})
+}
+
+// TestADrainNeedsNodesThatTakePods: those that an ended run has left cordoned take pods again before it, and nothing is drained while that
+// is not known.
+func TestADrainNeedsNodesThatTakePods(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{cordoned: errors.New("the API server does not answer")}
+		lane := rolling.NewLane(c, rolling.Options{MaxUnavailable: 2, Interval: time.Minute})
+		began := time.Now()
+		require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1"), Reboots: true}),
+			"worker-1 is untouched, because nodes that a run has drained may still take no pods (the API server does not answer): run up again when an API server answers")
+		polltest.Lasted(t, 2*time.Minute, began)
+		require.NotContains(t, c.log, "drain worker-1")
+
+		c.cordoned, c.log = nil, nil
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2"), Reboots: true}), "its place is free")
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-3"), Reboots: true}))
+		require.Equal(t, []string{
+			"uncordon but worker-2", "drain worker-2",
+			"uncordon but worker-2 but worker-3", "drain worker-3",
+		}, c.log, "who is being changed stays cordoned")
+	})
+}
+
+// TestAControlPlaneIsLookedAtAgainAfterItsDrain, since the cluster may have lost another one meanwhile.
+func TestAControlPlaneIsLookedAtAgainAfterItsDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{drains: 8 * time.Minute}
+		lane := rolling.NewLane(c, rolling.Options{})
+		time.AfterFunc(3*time.Minute, func() { c.unwell = errors.New("control-2 is no member of etcd that votes") })
+		began := time.Now()
+		require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: controlPlane("control-1"), Reboots: true}),
+			"control-1 is untouched, because the cluster cannot do without it now (control-2 is no member of etcd that votes): mend that, then run up again")
+		polltest.Lasted(t, 13*time.Minute, began) // the other one may just reboot
+		require.Equal(t, []string{"uncordon but control-1", "drain control-1", "uncordon"}, c.log, "what was begun is taken back")
+
+		c.unwell = nil
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: controlPlane("control-1"), Reboots: true}), "its place is free")
 	})
 }
 
@@ -372,7 +416,7 @@ func TestWhatAnEndedRunHasCordonedIsTakenBack(t *testing.T) {
 		lane := rolling.NewLane(c, rolling.Options{Interval: time.Second})
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2"), Reboots: true}))
 		require.NoError(t, lane.TakeBack(t.Context(), worker("worker-1")))
-		require.Equal(t, []string{"drain worker-2", "uncordon but worker-2"}, c.log)
+		require.Equal(t, []string{"uncordon but worker-2", "drain worker-2", "uncordon but worker-2"}, c.log)
 
 		began := time.Now()
 		c.cordoned = errors.New("the API server does not answer")
