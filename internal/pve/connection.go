@@ -79,7 +79,7 @@ func (c Connection) httpClient(timeout time.Duration) *http.Client {
 		MaxIdleConnsPerHost: 16,                                                                        // a reader asks many things at once
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: c.Insecure, MinVersion: tls.VersionTLS12}, //nolint:gosec // the user's own choice, as with the provider
 	}
-	return &http.Client{Transport: loud{transport}, Timeout: timeout}
+	return &http.Client{Transport: loud{passing{transport}}, Timeout: timeout}
 }
 
 // Reach queries the version of the host. The error is one sentence: why the host does not answer, and what to do.

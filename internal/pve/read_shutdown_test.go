@@ -29,7 +29,7 @@ func TestAMachineIsAwaitedWhileItsTaskGoesOn(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			asked := make(chan url.Values, 1)
+			asked := make(chan url.Values, 2) // a host that is away is asked twice
 			mux := http.NewServeMux()
 			mux.HandleFunc("/api2/json/cluster/resources", func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write([]byte(`{"data":[{"vmid":101,"type":"qemu","node":"vmhost"}]}`)) // to a client that has gone
