@@ -95,7 +95,7 @@ func factoryURL(text string) (*url.URL, error) {
 }
 
 // CheckHost runs the preflight before anything is changed. It emits the checks and refuses if any failed. Warnings are left to the
-// consent that follows or was given beforehand.
+// consent that follows or was given beforehand. Hosts that start their machines are waited for.
 func (s *session) CheckHost(ctx context.Context) error {
 	started := s.clock.Now()
 	report, err := s.preflight(ctx)
@@ -107,5 +107,5 @@ func (s *session) CheckHost(ctx context.Context) error {
 	if refusal := hostRefusal(report); refusal != "" {
 		return refused(errors.New(refusal))
 	}
-	return nil
+	return s.awaitHostStarts(ctx)
 }
