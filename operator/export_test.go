@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -114,6 +115,11 @@ func (s *session) OfSystems(inv *systems.Inventory) *Session {
 // SystemsByHand returns what was changed by hand of systems.
 func (s *session) SystemsByHand(ctx context.Context, deployment apitype.DeploymentV3) OutOfBand {
 	return s.layer.findByHand(ctx, s.host, deployment)
+}
+
+// ExamineHosts checks hosts for an inventory and for what the state says the stack has made of them.
+func ExamineHosts(ctx context.Context, inv *hosts.Inventory, host pve.Connection, deployment apitype.DeploymentV3) (preflight.Report, error) {
+	return hostsLayer{inv}.examine(ctx, layerFacts{host: host, deployment: deployment})
 }
 
 // NamedServers returns the nameservers of the cluster that other stacks make.

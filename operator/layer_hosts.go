@@ -46,10 +46,21 @@ func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Re
 		tokens = append(tokens, pve.HostTokenRun{Connection: facts.host, Wanted: token, Former: printedBy(commands[names[i]])})
 	}
 	return preflight.Hosts(ctx, preflight.HostsSubject{
-		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: stacks.HostStorages(h.Inventory),
+		Inventory: h.Inventory, Networks: stacks.HostNetworks(h.Inventory), Storages: h.storageRuns(facts.host, commands),
 		Access: access, Tokens: tokens, Allowed: facts.interfaces, Host: facts.host, Settings: settings,
 		Options: h.optionsRun(facts.host), Definitions: h.definitionRuns(facts.host, commands),
 	})
+}
+
+// storageRuns returns what an up does with each storage. Commands are those of the state, which know whose its definition is: one that the stack
+// has made is made anew where Proxmox VE never changes a setting.
+func (h hostsLayer) storageRuns(host pve.Connection, commands map[string]*apitype.ResourceV3) []pve.StorageRun {
+	var runs []pve.StorageRun
+	for _, wanted := range stacks.HostStorages(h.Inventory) {
+		made := pve.WasMade(printedBy(commands[stacks.HostStorageName(h.Inventory, wanted.Name)]))
+		runs = append(runs, pve.StorageRun{Connection: host, Wanted: wanted, Made: made})
+	}
+	return runs
 }
 
 // systems implements [layer].

@@ -51,7 +51,7 @@ func (s *collector) takesBackups(ctx context.Context, subject HostsSubject, want
 	if wanted.Kind != hostspec.BackupJob || name == "" {
 		return true
 	}
-	if known := slices.IndexFunc(subject.Storages, func(one hostspec.Storage) bool { return one.Name == name }); known >= 0 {
+	if known := slices.IndexFunc(subject.Storages, func(one pve.StorageRun) bool { return one.Wanted.Name == name }); known >= 0 {
 		return true // the loader has checked its content
 	}
 	kind, content, err := pve.ContentOfStorage(ctx, subject.Host, name)

@@ -16,8 +16,8 @@ type HostsSubject struct {
 	Inventory *hosts.Inventory
 	// Networks are what the inventory wants of the networks of its hosts.
 	Networks []hostspec.Network
-	// Storages are what the inventory wants of the storages.
-	Storages []hostspec.Storage
+	// Storages are the changes of storages.
+	Storages []pve.StorageRun
 	// Access is the change of the access control that the inventory asks for.
 	Access pve.AccessRun
 	// Tokens are the changes of tokens.
@@ -94,8 +94,8 @@ func (s *collector) reloads(ctx context.Context, reader pve.Reader, host string)
 
 // storages checks that each storage can be defined as the inventory wants it.
 func (s *collector) storages(ctx context.Context, subject HostsSubject) {
-	for _, wanted := range subject.Storages {
-		foreseen, err := pve.StorageRun{Connection: subject.Host, Wanted: wanted}.Foresee(ctx)
+	for _, run := range subject.Storages {
+		foreseen, err := run.Foresee(ctx)
 		if err != nil {
 			s.fail("storage", "", "%v", err)
 			continue

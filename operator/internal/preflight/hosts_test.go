@@ -44,10 +44,11 @@ func TestWhatHostsAreToHaveIsForeseen(t *testing.T) {
 				{Name: "place", Devices: []hosts.MappedDevice{elsewhere}}, {Name: "iommu", Devices: []hosts.MappedDevice{ungrouped}},
 			},
 		}},
-		Storages: []hostspec.Storage{
-			{Name: "nas", Type: "nfs", Server: "192.168.20.5", Export: "/mnt/tank", Content: []string{"iso"}},
-			{Name: "tank", Type: "zfspool", ZFSPool: "rpool/tank", Content: []string{"images"}},
-			{Name: "local", Type: "dir", Path: "/srv", Content: []string{"iso"}},
+		Storages: []pve.StorageRun{
+			{Connection: emulated.Host, Wanted: hostspec.Storage{Name: "nas", Type: "nfs", Server: "192.168.20.5", Export: "/mnt/tank", Content: []string{"iso"}}},
+			{Connection: emulated.Host, Wanted: hostspec.Storage{Name: "tank", Type: "zfspool", ZFSPool: "rpool/tank", Content: []string{"images"}}},
+			{Connection: emulated.Host, Wanted: hostspec.Storage{Name: "local", Type: "dir", Path: "/srv", Content: []string{"iso"}}},
+			{Connection: emulated.Host, Wanted: hostspec.Storage{Name: "local", Type: "dir", Path: "/srv", Content: []string{"iso"}}, Made: true},
 		},
 		Host: emulated.Host,
 	})
@@ -57,6 +58,7 @@ func TestWhatHostsAreToHaveIsForeseen(t *testing.T) {
 		{Name: "storage", Result: preflight.OK, Sentence: "storage nas is made"},
 		{Name: "storage", Result: preflight.OK, Sentence: "storage tank is changed: content: images,rootdir instead of images"},
 		{Name: "storage", Result: preflight.Fail, Sentence: "the storage local is there with other settings (path: /var/lib/vz instead of /srv), which Proxmox VE never changes: correct local in storages, or choose another name for it"},
+		{Name: "storage", Result: preflight.OK, Sentence: "storage local is made anew"},
 		{Name: "mapping", Result: preflight.OK, Sentence: "the hosts have the devices of the mapping gpu"},
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:01:00.0 on pve1 has iommuGroup 12, not 13", Remedy: "write deviceId: 10de:2204, subsystemId: 1458:403b, iommuGroup: 12"},
 		{Name: "mapping", Result: preflight.Fail, Sentence: "PCI 0000:02:00.0 of the mapping place is not on pve1", Remedy: "look with `lspci -Dnn` on pve1"},
@@ -85,7 +87,7 @@ func TestSettingsOfHostsAreForeseen(t *testing.T) {
 	}
 	report, err := preflight.Hosts(t.Context(), preflight.HostsSubject{
 		Inventory:   &hosts.Inventory{File: hosts.File{Hosts: []hosts.Host{{Name: "pve1"}}}},
-		Storages:    []hostspec.Storage{{Name: "nas", Type: "nfs", Server: "192.168.20.5", Export: "/mnt/tank", Content: []string{"backup"}}},
+		Storages:    []pve.StorageRun{{Connection: emulated.Host, Wanted: hostspec.Storage{Name: "nas", Type: "nfs", Server: "192.168.20.5", Export: "/mnt/tank", Content: []string{"backup"}}}},
 		Settings:    []pve.HostSettingsRun{settings("Europe/Berlin"), settings("UTC")},
 		Options:     pve.OptionsRun{Connection: emulated.Host, Wanted: hostspec.Options{{Name: "max_workers", Value: "2"}}},
 		Definitions: []pve.DefinitionRun{job("nightly", "nas"), job("weekly", "tank"), job("monthly", "tape"), job("yearly", "local")},
