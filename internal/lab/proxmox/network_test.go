@@ -66,6 +66,7 @@ func TestRefusedInterfaces(t *testing.T) {
 
 	l := newLab(t, nil)
 	l.ok(http.MethodPost, "/nodes/vmhost/network", values("iface=vmbr1 type=bridge gateway=10.0.0.1 cidr=10.0.0.2/24"), nil)
+	l.ok(http.MethodPost, "/nodes/vmhost/network", values("iface=vmbr3 type=bridge gateway6=fd00::1 cidr6=fd00::2/64"), nil)
 
 	tests := map[string]struct {
 		verb, path, params string
@@ -86,7 +87,11 @@ func TestRefusedInterfaces(t *testing.T) {
 		},
 		"a port that is taken": {
 			http.MethodPost, "", "iface=vmbr2 type=bridge bridge_ports=eno1",
-			map[string]string{"bridge_ports": "iface 'eno1' is already used by interface 'vmbr0'"},
+			map[string]string{"bridge_ports": "eno1 is already used on interface 'vmbr0'."},
+		},
+		"a second gateway of IPv6": {
+			http.MethodPost, "", "iface=vmbr2 type=bridge gateway6=fd00::9",
+			map[string]string{"gateway6": "Default ipv6 gateway already exists on interface 'vmbr3'."},
 		},
 	}
 
@@ -95,6 +100,25 @@ func TestRefusedInterfaces(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, test.errors, l.do(test.verb, "/nodes/vmhost/network"+test.path, values(test.params)).Errors)
 		})
+	}
+}
+
+// TestEachChangeIsCheckedWithAllInterfaces: the file is not written while one of them would not fit.
+func TestEachChangeIsCheckedWithAllInterfaces(t *testing.T) {
+	t.Parallel()
+
+	const network = "/nodes/vmhost/network"
+
+	l := newLab(t, nil)
+	l.ok(http.MethodPost, network, values("iface=vmbr1 type=bridge cidr=10.1.0.1/24"), nil)
+	l.ok(http.MethodPost, network, values("iface=vmbr1.30 type=vlan"), nil)
+	require.Equal(t, "500 vlan 'vmbr1.30' - unable to find parent 'vmbr1'", l.do(http.MethodDelete, network+"/vmbr1", nil).Status)
+	l.ok(http.MethodPost, network, values("iface=vmbr2 type=bridge bridge_ports=vmbr1.30"), nil)
+	require.Equal(t, "500 iface vmbr1.30 - ip address can't be set on interface if bridged in vmbr2",
+		l.do(http.MethodPut, network+"/vmbr1.30", values("type=vlan cidr=10.30.0.1/24")).Status)
+
+	for _, name := range []string{"vmbr2", "vmbr1.30", "vmbr1"} {
+		l.ok(http.MethodDelete, network+"/"+name, nil, nil)
 	}
 }
 

@@ -67,18 +67,6 @@ func (n *network) current() map[string]iface {
 	return n.Active
 }
 
-// stage returns the interfaces to change.
-func (n *network) stage() map[string]iface {
-	if n.Staged == nil {
-		n.Staged = make(map[string]iface, len(n.Active))
-		for name, i := range n.Active {
-			n.Staged[name] = maps.Clone(i)
-		}
-	}
-
-	return n.Staged
-}
-
 // setCIDR sets an address. suffix is "" for IPv4 and "6" for IPv6 (API2/Network.pm, map_cidr_to_address_netmask).
 func (i iface) setCIDR(suffix, cidr string) {
 	i["cidr"+suffix] = cidr
@@ -154,7 +142,7 @@ var dottedVLAN, numberedVLAN = regexp.MustCompile(`^(\S+)\.(\d+)$`), regexp.Must
 
 // setVLAN derives the device and the number of a VLAN from its name, which takes precedence over parameters (INotify.pm,
 // __read_etc_network_interfaces and __write_etc_network_interfaces).
-func (i iface) setVLAN(others map[string]iface, name string) error {
+func (i iface) setVLAN(name string) error {
 	dotted, numbered := dottedVLAN.FindStringSubmatch(name), numberedVLAN.FindStringSubmatch(name)
 
 	switch {
@@ -170,10 +158,6 @@ func (i iface) setVLAN(others map[string]iface, name string) error {
 
 	if id, err := strconv.Atoi(i["vlan-id"]); err != nil || id > limits.VLAN.Max {
 		return fmt.Errorf("vlan '%s' - vlan-id %s should be <= %d", name, i["vlan-id"], limits.VLAN.Max)
-	}
-
-	if _, ok := others[i["vlan-raw-device"]]; !ok {
-		return fmt.Errorf("vlan '%s' - unable to find parent '%s'", name, i["vlan-raw-device"])
 	}
 
 	return nil

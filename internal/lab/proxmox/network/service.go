@@ -130,10 +130,7 @@ func (s *Service) createInterface(c *api.Call) (any, error) {
 		return nil, err
 	}
 
-	n.stage()[name] = i
-	s.env.Changed()
-
-	return nil, nil
+	return nil, s.write(n, name, i)
 }
 
 // updateInterface handles PUT /nodes/{node}/network/{iface}.
@@ -164,34 +161,13 @@ func (s *Service) updateInterface(c *api.Call) (any, error) {
 		return nil, err
 	}
 
-	n.stage()[name] = i
-	s.env.Changed()
-
-	return nil, nil
+	return nil, s.write(n, name, i)
 }
 
 // fill writes the parameters into an interface.
 func (n *network) fill(i iface, name string, params schema.Params) error {
-	for _, key := range []string{"gateway", "gateway6"} {
-		if params.Get(key) == "" {
-			continue
-		}
-
-		for _, other := range slices.Sorted(maps.Keys(n.current())) {
-			if other != name && n.current()[other][key] != "" {
-				return schema.BadParam(key, "Default gateway already exists on interface '%s'.", other)
-			}
-		}
-	}
-
-	for _, other := range slices.Sorted(maps.Keys(n.current())) {
-		taken := strings.Fields(n.current()[other]["bridge_ports"])
-
-		for _, port := range strings.Fields(params.Get("bridge_ports")) {
-			if other != name && slices.Contains(taken, port) {
-				return schema.BadParam("bridge_ports", "iface '%s' is already used by interface '%s'", port, other)
-			}
-		}
+	if err := n.checkParams(name, params); err != nil {
+		return err
 	}
 
 	for _, key := range params.Without("node").Names() {
@@ -204,7 +180,7 @@ func (n *network) fill(i iface, name string, params schema.Params) error {
 	}
 
 	if i["type"] == "vlan" {
-		return i.setVLAN(n.current(), name)
+		return i.setVLAN(name)
 	}
 
 	return nil
@@ -222,10 +198,26 @@ func (s *Service) deleteInterface(c *api.Call) (any, error) {
 		return nil, schema.BadParam("iface", "%s", errNoInterface)
 	}
 
-	delete(n.stage(), name)
+	return nil, s.write(n, name, nil)
+}
+
+// write stages an interface; nil deletes it. A refused change leaves the staged interfaces as they were.
+func (s *Service) write(n *network, name string, i iface) error {
+	interfaces := maps.Clone(n.current())
+	if i == nil {
+		delete(interfaces, name)
+	} else {
+		interfaces[name] = i
+	}
+
+	if err := checkFile(interfaces); err != nil {
+		return err
+	}
+
+	n.Staged = interfaces
 	s.env.Changed()
 
-	return nil, nil
+	return nil
 }
 
 // revertNetwork handles DELETE /nodes/{node}/network. It discards staged changes.
