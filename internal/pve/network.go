@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -162,55 +161,6 @@ func orUnknown(name string) string {
 		return "an interface that the diff does not name"
 	}
 	return name
-}
-
-// deletable are the settings that a PUT keeps unless they are deleted (pve-manager, PVE/API2/Network.pm, update_network).
-var deletable = []string{"cidr", "cidr6", "gateway", "gateway6", "mtu", "comments", "bridge_ports", "bridge_vlan_aware"}
-
-// stage writes the plan to the host's staged interfaces. What is staged stays there if it fails half way; the next run continues.
-func (r NetworkRun) stage(ctx context.Context, client *proxmox.Client, present []NetworkInterface, plan NetworkPlan) error {
-	failed := func(what, name string, err error) error {
-		return fmt.Errorf("%s cannot be %s on %s (%w), and nothing was applied: correct it in the inventory and run up again, or revert what is staged on %[3]s under System, Network", name, what, r.Wanted.Node, withoutURL(err))
-	}
-	for _, want := range r.Wanted.Interfaces {
-		params := commented(present, r.Wanted, want).Params()
-		switch {
-		case slices.Contains(plan.Create, want.Name):
-			params["iface"] = want.Name
-			if err := client.Post(ctx, r.path(""), params, nil); err != nil {
-				return failed("created", want.Name, err)
-			}
-		case slices.Contains(plan.Change, want.Name):
-			have, _ := interfaceNamed(present, want.Name)
-			if unset := have.unset(params); unset != "" {
-				params["delete"] = unset
-			}
-			if err := client.Put(ctx, r.path("/"+url.PathEscape(want.Name)), params, nil); err != nil {
-				return failed("changed", want.Name, err)
-			}
-		}
-	}
-	for _, name := range plan.Delete {
-		if err := client.Delete(ctx, r.path("/"+url.PathEscape(name)), nil); err != nil {
-			return failed("deleted", name, err)
-		}
-	}
-	return nil
-}
-
-// unset returns the settings of the interface that are not among the parameters, as a list for the API.
-func (n NetworkInterface) unset(params map[string]string) string {
-	have := map[string]bool{
-		"cidr": n.CIDR != "", "cidr6": n.CIDR6 != "", "gateway": n.Gateway != "", "gateway6": n.Gateway6 != "", "mtu": n.MTU != "",
-		"comments": n.Comments != "", "bridge_ports": n.BridgePorts != "", "bridge_vlan_aware": bool(n.VLANAware),
-	}
-	var names []string
-	for _, name := range deletable {
-		if _, given := params[name]; have[name] && !given {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ",")
 }
 
 // reload applies what is staged and waits for the end of its task, during which the API may be away.

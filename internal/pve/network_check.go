@@ -107,7 +107,11 @@ func (r NetworkRun) usersOf(ctx context.Context, present []NetworkInterface, pla
 		}
 	}
 	for _, other := range present {
-		if other.Name != name && !slices.Contains(plan.Delete, other.Name) && slices.Contains(other.below(), name) {
+		below := other.below()
+		if _, isWanted := r.Wanted.Named(other.Name); isWanted {
+			below = r.wantedBelow(other.Name)
+		}
+		if other.Name != name && !slices.Contains(plan.Delete, other.Name) && slices.Contains(below, name) {
 			users = append(users, "the interface "+other.Name)
 		}
 	}

@@ -1,0 +1,105 @@
+package pve_test
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
+)
+
+// TestWhatMovesFromOneInterfaceToAnother: Proxmox VE checks all staged interfaces at each call, so in every order of the inventory an interface
+// gives up what another one gets.
+func TestWhatMovesFromOneInterfaceToAnother(t *testing.T) {
+	t.Parallel()
+	bridge := func(name string, ports ...string) hostspec.Interface { return hostspec.Interface{Name: name, Ports: ports} }
+	routed := func(name, address, gateway, gateway6 string) hostspec.Interface {
+		one := hostspec.Interface{Name: name, Address: netip.MustParsePrefix(address), Address6: netip.MustParsePrefix("fd00::1/64")}
+		if gateway != "" {
+			one.Gateway = netip.MustParseAddr(gateway)
+		}
+		if gateway6 != "" {
+			one.Gateway6 = netip.MustParseAddr(gateway6)
+		}
+		return one
+	}
+	vlan := func(name, device string) hostspec.Interface { return hostspec.Interface{Name: name, Device: device, Tag: 30} }
+	for name, test := range map[string]struct{ before, after []hostspec.Interface }{
+		"a bridge has another name": {
+			[]hostspec.Interface{bridge("vmbr1", "eno2", "eno3"), vlan("vmbr1.30", "vmbr1")},
+			[]hostspec.Interface{bridge("vmbr2", "eno2", "eno3"), vlan("vmbr2.30", "vmbr2")},
+		},
+		"a bridge with a VLAN that keeps its name": {
+			[]hostspec.Interface{bridge("vmbr1", "eno2"), vlan("vlan30", "vmbr1")},
+			[]hostspec.Interface{vlan("vlan30", "vmbr2"), bridge("vmbr2", "eno2")},
+		},
+		"a port": {
+			[]hostspec.Interface{bridge("vmbr1", "eno2", "eno3"), bridge("vmbr2", "eno4")},
+			[]hostspec.Interface{bridge("vmbr1", "eno2"), bridge("vmbr2", "eno3", "eno4")},
+		},
+		"the only port": {
+			[]hostspec.Interface{bridge("vmbr1", "eno2"), bridge("vmbr2")},
+			[]hostspec.Interface{bridge("vmbr1"), bridge("vmbr2", "eno2")},
+		},
+		"two ports change places": {
+			[]hostspec.Interface{bridge("vmbr1", "eno2"), bridge("vmbr2", "eno3")},
+			[]hostspec.Interface{bridge("vmbr1", "eno3"), bridge("vmbr2", "eno2")},
+		},
+		"the default routes": {
+			[]hostspec.Interface{routed("vmbr1", "10.1.0.1/24", "10.1.0.254", "fd00::fe"), routed("vmbr2", "10.2.0.1/24", "", "")},
+			[]hostspec.Interface{routed("vmbr1", "10.1.0.1/24", "", ""), routed("vmbr2", "10.2.0.1/24", "10.2.0.254", "fd00::fe")},
+		},
+		"the default routes change places": {
+			[]hostspec.Interface{routed("vmbr1", "10.1.0.1/24", "10.1.0.254", ""), routed("vmbr2", "10.2.0.1/24", "", "fd00::fe")},
+			[]hostspec.Interface{routed("vmbr1", "10.1.0.1/24", "", "fd00::fe"), routed("vmbr2", "10.2.0.1/24", "10.2.0.254", "")},
+		},
+		"a VLAN becomes a port": {
+			[]hostspec.Interface{bridge("vmbr1", "eno2"), {Name: "vmbr1.30", Device: "vmbr1", Tag: 30, Address: netip.MustParsePrefix("10.3.0.1/24")}, bridge("vmbr2")},
+			[]hostspec.Interface{bridge("vmbr2", "vmbr1.30"), bridge("vmbr1", "eno2"), vlan("vmbr1.30", "vmbr1")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, step := range []struct{ before, after []hostspec.Interface }{test, {test.after, test.before}} {
+				for _, backwards := range []bool{false, true} {
+					e := newHost(t, nil)
+					run := moving(e)
+					run.is(t, step.before)
+					after := slices.Clone(step.after)
+					if backwards {
+						slices.Reverse(after)
+					}
+					run.is(t, after)
+					require.Equal(t, 2, e.reloads())
+				}
+			}
+		})
+	}
+}
+
+// moved is a run on a host whose network may be changed wherever the API is reached.
+type moved struct{ pve.NetworkRun }
+
+func moving(e *emulated) moved {
+	run, _ := e.networkRun(hostspec.Network{Node: node, Owner: "site"})
+	run.Allowed = []string{node + "/vmbr1", node + "/vmbr2"}
+	return moved{run}
+}
+
+// is applies interfaces, and looks for them on the host.
+func (m moved) is(t *testing.T, interfaces []hostspec.Interface) {
+	t.Helper()
+	m.Wanted.Interfaces = interfaces
+	changed, err := m.Apply(t.Context())
+	require.NoError(t, err)
+	require.True(t, changed)
+	differences, err := m.Differences(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, differences)
+	plan, err := m.Foresee(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, plan.String())
+}
