@@ -1,7 +1,9 @@
 package truenas
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 )
 
@@ -67,8 +69,16 @@ func (c *Client) FindAccount(ctx context.Context, wanted Account) (*Account, err
 }
 
 // WriteAccount creates what is missing of an account and corrects its roles. It returns an API key if one was made: a new account has
-// one, and one whose key is gone or revoked. known is whether the key of the account is known already; another is made if it is not.
+// one, and one whose key is gone or revoked. known is whether the key of the account is known already; another is made if it is not. It refuses,
+// with nothing written, if another user has a key of that name: names of keys are unique on a box, and a reset ends what uses the key.
 func (c *Client) WriteAccount(ctx context.Context, wanted Account, known bool) (key string, err error) {
+	found, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
+	if err == nil && found != nil {
+		err = found.checkIsOf(wanted)
+	}
+	if err != nil {
+		return "", err
+	}
 	user, err := c.ensureUser(ctx, wanted)
 	if err != nil {
 		return "", err
@@ -76,9 +86,8 @@ func (c *Client) WriteAccount(ctx context.Context, wanted Account, known bool) (
 	if err := c.ensurePrivilege(ctx, wanted, user.Group.GID); err != nil {
 		return "", err
 	}
-	found, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
-	if err != nil || known && found != nil && !found.Revoked {
-		return "", err
+	if known && found != nil && !found.Revoked {
+		return "", nil
 	}
 	var made struct {
 		Key string `json:"key"`
@@ -89,6 +98,15 @@ func (c *Client) WriteAccount(ctx context.Context, wanted Account, known bool) (
 		err = c.Call(ctx, &made, "api_key.create", map[string]any{"name": wanted.Name, "username": wanted.Name})
 	}
 	return made.Key, err
+}
+
+// checkIsOf refuses a key of another user than the account's.
+func (k foundKey) checkIsOf(wanted Account) error {
+	if k.User == wanted.Name {
+		return nil
+	}
+	return fmt.Errorf("the API key %[1]s on TrueNAS is of %[2]s, and was not touched (an account and its key have one name, and names of keys are unique): rename that key in Credentials > Users > API Keys, then run up again",
+		wanted.Name, cmp.Or(k.User, "no user"))
 }
 
 // ensureUser creates a user that cannot log in by a password.
@@ -120,7 +138,7 @@ func (c *Client) ensurePrivilege(ctx context.Context, wanted Account, gid int) e
 	}
 }
 
-// RemoveAccount deletes the key, the privilege and the user of this stack, in that order.
+// RemoveAccount deletes the key, the privilege and the user of this stack, in that order. A key of that name of another user stays.
 func (c *Client) RemoveAccount(ctx context.Context, wanted Account) (*Kept, error) {
 	user, err := first[foundUser](ctx, c, "user", "username", wanted.Name)
 	if err != nil || user == nil {
@@ -130,7 +148,7 @@ func (c *Client) RemoveAccount(ctx context.Context, wanted Account) (*Kept, erro
 		return &Kept{"the user " + wanted.Name + " stays on TrueNAS: it was there before this stack"}, nil
 	}
 	key, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
-	if err == nil && key != nil {
+	if err == nil && key != nil && key.User == wanted.Name {
 		err = gone(c.Call(ctx, nil, "api_key.delete", key.ID))
 	}
 	if err != nil {
