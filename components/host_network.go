@@ -88,8 +88,12 @@ func (n HostNetwork) validate(at string) error {
 func (i HostInterface) validate(at string) error {
 	problems := []error{
 		require(i.Name != "", at+".Name", "name the interface"),
-		requireName(limits.Bridge, i.Name, at+".Name"),
-		require(i.MTU == 0 || limits.MTU.Min <= i.MTU && i.MTU <= limits.MTU.Max, at+".MTU", fmt.Sprintf("%d: choose one from %d to %d", i.MTU, limits.MTU.Min, limits.MTU.Max)),
+		requireName(limits.Interface, i.Name, at+".Name"),
+		requireName(limits.Interface, i.Device, at+".Device"),
+		require(i.MTU == 0 || limits.MTU.Contains(i.MTU), at+".MTU", fmt.Sprintf("%d: choose one from %d to %d", i.MTU, limits.MTU.Min, limits.MTU.Max)),
+	}
+	for p, port := range i.Ports {
+		problems = append(problems, requireName(limits.Interface, port, fmt.Sprintf("%s.Ports[%d]", at, p)))
 	}
 	if i.Device == "" {
 		problems = append(problems, require(i.Tag == 0, at+".Device", "name the device of the VLAN"))

@@ -191,7 +191,10 @@ Hosts: name one host at least`)
 	require.EqualError(t, hosts(&components.ProxmoxHostArgs{
 		API: apiFixture(), Hosts: []string{"vmhost"}, Networks: []components.HostNetwork{
 			{Host: "other", Interfaces: []components.HostInterface{{Name: "vmbr1", MTU: 1, Tag: 3}, {Name: "vmbr1"}}},
-			{Host: "vmhost", Interfaces: []components.HostInterface{{Name: "vmbr1.30", Device: "vmbr1", Ports: []string{"eno1"}}}}, {Host: "vmhost"},
+			{Host: "vmhost", Interfaces: []components.HostInterface{
+				{Name: "vmbr1.30", Device: "vmbr1", Ports: []string{"eno1"}}, {Name: "vmbr-2", Ports: []string{"eth-lan"}}, {Name: "vlan40", Device: "eth-lan", Tag: 40},
+			}},
+			{Host: "vmhost"},
 		},
 		Storages:    []components.HostStorage{{Name: "1st", Type: "btrfs", Password: pulumi.String("made-up")}, {Name: "nas", Type: "dir", Content: []string{"iso"}}, {Name: "nas", Type: "dir", Content: []string{"iso"}}},
 		USBMappings: []components.HostUSBMapping{{Name: "zwave", Devices: []components.HostUSBDevice{{ID: "658:200", Port: "2"}}}, {Name: "zwave"}},
@@ -203,6 +206,9 @@ Networks[0].Interfaces[1].Name: vmbr1 is given twice
 Networks[0].Host: other is not among Hosts
 Networks[1].Interfaces[0].Tag: 0: choose one from 1 to 4094
 Networks[1].Interfaces[0].Ports: a VLAN has a Device, and no ports
+Networks[1].Interfaces[1].Name: "vmbr-2" is not valid in Proxmox VE (an interface's name: a letter, then letters, digits and _, perhaps a dot and a number, 2 to 15 characters): choose another name
+Networks[1].Interfaces[1].Ports[0]: "eth-lan" is not valid in Proxmox VE (an interface's name: a letter, then letters, digits and _, perhaps a dot and a number, 2 to 15 characters): choose another name
+Networks[1].Interfaces[2].Device: "eth-lan" is not valid in Proxmox VE (an interface's name: a letter, then letters, digits and _, perhaps a dot and a number, 2 to 15 characters): choose another name
 Networks[2].Host: vmhost has a network already
 DNS[0].SearchDomain: it is missing: give it
 DNS[0].Servers[0]: it is no address without a zone: correct it

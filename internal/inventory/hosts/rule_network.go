@@ -34,14 +34,14 @@ type networkChecker struct {
 }
 
 func (n networkChecker) bridge(bridge Bridge, at *strictyaml.Path) {
-	n.name(limits.Bridge, bridge.Name, at.Key("name"))
+	n.name(limits.Interface, bridge.Name, at.Key("name"))
 	n.unique(n.names, bridge.Name, at.Key("name"))
 	if strings.Contains(bridge.Name, ".") {
 		n.report(at.Key("name"), fault{What: "is the name of a VLAN", Rule: "Proxmox VE takes what is behind a dot for a tag", Got: bridge.Name, Do: "choose a name without a dot"})
 	}
 	for p, port := range bridge.Ports {
 		place := at.Key("ports").Index(p)
-		n.name(limits.Bridge, port, place)
+		n.name(limits.Interface, port, place)
 		if first := n.ports[port]; first != nil && port != "" {
 			n.report(place, fault{What: "is at " + first.String() + " too", Rule: "an interface is a port of one bridge", Got: port, Do: "remove one of the two"})
 		} else {
@@ -55,15 +55,24 @@ func (n networkChecker) bridge(bridge Bridge, at *strictyaml.Path) {
 }
 
 func (n networkChecker) vlan(vlan VLAN, at *strictyaml.Path) {
-	n.name(limits.Bridge, vlan.Device, at.Key("device"))
-	n.name(limits.Bridge, vlan.Name, at.Key("name"))
+	n.name(limits.Interface, vlan.Device, at.Key("device"))
 	n.unique(n.names, vlan.Name, at.Key("name"))
 	tag := strconv.Itoa(vlan.Tag)
 	device, number, dotted := strings.Cut(vlan.Name, ".")
+	own, another := vlan.Device+"."+tag, "choose another name"
+	if !limits.Interface.Matches(own) { // such as one on eno1.20
+		another = "write a name such as vlan" + tag
+	}
 	switch {
 	case vlan.Device == "" || vlan.Tag == 0:
+		n.name(limits.Interface, vlan.Name, at.Key("name"))
+	case !limits.Interface.Matches(vlan.Name):
+		n.hasForm(limits.Interface, vlan.Name, at.Key("name"), another)
 	case dotted && (device != vlan.Device || number != tag):
-		n.report(at.Key("name"), fault{What: "names another device or tag", Rule: "Proxmox VE takes both from a name with a dot", Got: vlan.Name, Do: "write " + vlan.Device + "." + tag + ", or a name such as vlan" + tag})
+		if limits.Interface.Matches(own) {
+			another = "write " + own + ", or a name such as vlan" + tag
+		}
+		n.report(at.Key("name"), fault{What: "names another device or tag", Rule: "Proxmox VE takes both from a name with a dot", Got: vlan.Name, Do: another})
 	case strings.HasPrefix(vlan.Name, "vlan") && vlan.Name != "vlan"+tag && isNumber(strings.TrimPrefix(vlan.Name, "vlan")):
 		n.report(at.Key("name"), fault{What: "names another tag", Rule: "Proxmox VE takes the tag from the name vlanTAG", Got: vlan.Name, Do: "write vlan" + tag})
 	}

@@ -33,6 +33,12 @@ var (
 		"a bridge's name: letters, digits, -, _ and ., at most 15 characters",
 		regexp.MustCompile(`^[a-zA-Z0-9._-]{1,15}$`), nil,
 	}
+	// Interface is pve-iface (JSONSchema.pm, pve_verify_iface), which an interface in the API of a host's network is, without the : of an alias,
+	// and no longer than Linux has it (IFNAMSIZ). Bridge, which cards of machines have, is wider.
+	Interface = Name{
+		"an interface's name: a letter, then letters, digits and _, perhaps a dot and a number, 2 to 15 characters",
+		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{1,14}(\.[0-9]+)?$`), regexp.MustCompile(`^.{16,}$`),
+	}
 	// Pool is pve-poolid (AccessControl.pm, verify_poolname), with the first letter that a new pool must have (pve-manager,
 	// PVE/API2/Pool.pm, create_pool).
 	Pool = Name{

@@ -42,7 +42,7 @@ func TestNamesAreThoseThatProxmoxAccepts(t *testing.T) {
 
 	names := []string{
 		"a", "ab", "A1", "1a", "a-b", "a_b", "a.b", "-a", "a-", ".a", "a.", "a b", "a/b", "a/b/c", "a/b/c/d", "a+b", "ä", "vmbr0",
-		"a-name-of-sixteen", "k3s-dev-worker-1.example.org",
+		"a-name-of-sixteen", "k3s-dev-worker-1.example.org", "eno1.30", "eno1:1", "eno1.30.40", "an_iface_of_16_ch", "enp0s31f6n.4094",
 	}
 	for _, test := range []struct {
 		form   limits.Name
@@ -56,7 +56,8 @@ func TestNamesAreThoseThatProxmoxAccepts(t *testing.T) {
 		{limits.Mapping, "pve-configid", nil},
 		{limits.Machine, "dns-name", nil},
 		{limits.Tag, "pve-tag", []string{"A1"}},
-		{limits.Bridge, "pve-bridge-id", []string{"a-name-of-sixteen", "k3s-dev-worker-1.example.org"}},
+		{limits.Bridge, "pve-bridge-id", []string{"a-name-of-sixteen", "k3s-dev-worker-1.example.org", "an_iface_of_16_ch"}},
+		{limits.Interface, "pve-iface", []string{"eno1:1", "an_iface_of_16_ch"}},
 	} {
 		t.Run(test.format, func(t *testing.T) {
 			t.Parallel()
