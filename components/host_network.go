@@ -39,7 +39,7 @@ type HostInterface struct {
 	Address, Address6 netip.Prefix
 	// Gateway and Gateway6 are default routes. Default: none.
 	Gateway, Gateway6 netip.Addr
-	// MTU in bytes. Default: 0, that of the device.
+	// MTU in bytes, 1280 to 65520. Default: 0, that of the device.
 	MTU int
 	// Comment of the interface. Default: none.
 	Comment string
@@ -90,7 +90,7 @@ func (i HostInterface) validate(at string) error {
 		require(i.Name != "", at+".Name", "name the interface"),
 		requireName(limits.Interface, i.Name, at+".Name"),
 		requireName(limits.Interface, i.Device, at+".Device"),
-		require(i.MTU == 0 || limits.MTU.Contains(i.MTU), at+".MTU", fmt.Sprintf("%d: choose one from %d to %d", i.MTU, limits.MTU.Min, limits.MTU.Max)),
+		require(i.MTU == 0 || limits.HostMTU.Contains(i.MTU), at+".MTU", fmt.Sprintf("%d: choose one from %d to %d", i.MTU, limits.HostMTU.Min, limits.HostMTU.Max)),
 	}
 	for p, port := range i.Ports {
 		problems = append(problems, requireName(limits.Interface, port, fmt.Sprintf("%s.Ports[%d]", at, p)))

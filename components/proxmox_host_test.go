@@ -190,7 +190,7 @@ API.Token: give the API token
 Hosts: name one host at least`)
 	require.EqualError(t, hosts(&components.ProxmoxHostArgs{
 		API: apiFixture(), Hosts: []string{"vmhost"}, Networks: []components.HostNetwork{
-			{Host: "other", Interfaces: []components.HostInterface{{Name: "vmbr1", MTU: 1, Tag: 3}, {Name: "vmbr1"}}},
+			{Host: "other", Interfaces: []components.HostInterface{{Name: "vmbr1", MTU: 1279, Tag: 3}, {Name: "vmbr1"}}},
 			{Host: "vmhost", Interfaces: []components.HostInterface{
 				{Name: "vmbr1.30", Device: "vmbr1", Ports: []string{"eno1"}}, {Name: "vmbr-2", Ports: []string{"eth-lan"}}, {Name: "vlan40", Device: "eth-lan", Tag: 40},
 			}},
@@ -200,7 +200,7 @@ Hosts: name one host at least`)
 		USBMappings: []components.HostUSBMapping{{Name: "zwave", Devices: []components.HostUSBDevice{{ID: "658:200", Port: "2"}}}, {Name: "zwave"}},
 		DNS:         []components.HostDNS{{Host: "other", Servers: []netip.Addr{{}}}, {Host: "vmhost", SearchDomain: "home.example"}, {Host: "vmhost", SearchDomain: "home.example"}},
 		Mappings:    []components.HostMapping{{Name: "gpu"}, {Name: "gpu", Devices: []components.HostDevice{{Device: components.PCIDevice{BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1458:403b"}}}}},
-	}), `hosts "site": Networks[0].Interfaces[0].MTU: 1: choose one from 576 to 65520
+	}), `hosts "site": Networks[0].Interfaces[0].MTU: 1279: choose one from 1280 to 65520
 Networks[0].Interfaces[0].Device: name the device of the VLAN
 Networks[0].Interfaces[1].Name: vmbr1 is given twice
 Networks[0].Host: other is not among Hosts

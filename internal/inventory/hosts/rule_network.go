@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -90,10 +89,8 @@ func (n networkChecker) addressed(on Addressed, at *strictyaml.Path) {
 	n.address(on.Address6, true, at.Key("address6"))
 	n.gateway(on.Gateway, on.Address, false, at.Key("gateway"))
 	n.gateway(on.Gateway6, on.Address6, true, at.Key("gateway6"))
-	if on.MTU != 0 && !limits.MTU.Contains(on.MTU) {
-		n.report(at.Key("mtu"), fault{What: "is out of range", Rule: limits.MTU.String(), Got: strconv.Itoa(on.MTU), Do: "choose one within, or remove the key"})
-	} else if on.Address6.IsValid() && on.MTU != 0 && on.MTU < limits.IPv6MTU {
-		n.report(at.Key("mtu"), fault{What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", limits.IPv6MTU), Got: strconv.Itoa(on.MTU), Do: "choose a larger one"})
+	if on.MTU != 0 && !limits.HostMTU.Contains(on.MTU) {
+		n.report(at.Key("mtu"), fault{What: "is out of range", Rule: limits.HostMTU.String(), Got: strconv.Itoa(on.MTU), Do: "choose one within, or remove the key"})
 	}
 	if strings.ContainsAny(on.Comment, "\n\r") {
 		n.report(at.Key("comment"), fault{What: "has more than one line", Do: "write it in one line"})

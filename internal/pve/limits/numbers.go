@@ -32,6 +32,9 @@ var (
 	MTU = Range{576, 65520}
 )
 
+// HostMTU is the MTU in bytes of an interface of a host (pve-manager, PVE/API2/Network.pm, create_network).
+var HostMTU = Range{1280, 65520}
+
 // IPv6MTU is the smallest MTU in bytes that carries IPv6 (RFC 8200, section 5).
 const IPv6MTU = 1280
 

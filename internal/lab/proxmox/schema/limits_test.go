@@ -25,6 +25,9 @@ func TestLimitsAreThoseOfTheDescriptions(t *testing.T) {
 			card := create.Parameters["net[n]"].Fields()
 			require.Equal(t, limits.VLAN, rangeOf(t, card["tag"]))
 			require.Equal(t, limits.MTU.Max, rangeOf(t, card["mtu"]).Max)
+			stage, found := api.Method("POST", "/nodes/{node}/network")
+			require.True(t, found)
+			require.Equal(t, limits.HostMTU, rangeOf(t, stage.Parameters["mtu"]))
 			require.Positive(t, limits.MTU.Min, "1 is the MTU of the bridge")
 		})
 	}
