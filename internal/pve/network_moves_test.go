@@ -15,7 +15,9 @@ import (
 // gives up what another one gets.
 func TestWhatMovesFromOneInterfaceToAnother(t *testing.T) {
 	t.Parallel()
-	bridge := func(name string, ports ...string) hostspec.Interface { return hostspec.Interface{Name: name, Ports: ports} }
+	bridge := func(name string, ports ...string) hostspec.Interface {
+		return hostspec.Interface{Name: name, Ports: ports}
+	}
 	routed := func(name, address, gateway, gateway6 string) hostspec.Interface {
 		one := hostspec.Interface{Name: name, Address: netip.MustParsePrefix(address), Address6: netip.MustParsePrefix("fd00::1/64")}
 		if gateway != "" {
@@ -26,7 +28,9 @@ func TestWhatMovesFromOneInterfaceToAnother(t *testing.T) {
 		}
 		return one
 	}
-	vlan := func(name, device string) hostspec.Interface { return hostspec.Interface{Name: name, Device: device, Tag: 30} }
+	vlan := func(name, device string) hostspec.Interface {
+		return hostspec.Interface{Name: name, Device: device, Tag: 30}
+	}
 	for name, test := range map[string]struct{ before, after []hostspec.Interface }{
 		"a bridge has another name": {
 			[]hostspec.Interface{bridge("vmbr1", "eno2", "eno3"), vlan("vmbr1.30", "vmbr1")},
