@@ -8,6 +8,7 @@ import (
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/hardware/mapping"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
 
@@ -92,13 +93,25 @@ func NewProxmoxHost(ctx *pulumi.Context, name string, args *ProxmoxHostArgs, opt
 	return h, ctx.RegisterResourceOutputs(h, pulumi.Map{})
 }
 
+// addPools adds each pool after those that it is nested in: Proxmox VE makes none without its parent, and deletes none that another one is in
+// (pve-manager, PVE/API2/Pool.pm).
 func (h *ProxmoxHost) addPools(ctx *pulumi.Context, name string, args *ProxmoxHostArgs) error {
-	for _, pool := range args.Pools {
-		made, err := NewPool(ctx, name+"-pool-"+pool, &PoolArgs{Name: pool, API: args.API, Owner: name}, pulumi.Parent(h))
+	made := map[string]*Pool{}
+	for _, pool := range slices.SortedStableFunc(slices.Values(args.Pools), func(a, b string) int { return len(pve.PoolParents(a)) - len(pve.PoolParents(b)) }) {
+		var parents []pulumi.Resource
+		for _, parent := range pve.PoolParents(pool) {
+			if known := made[parent]; known != nil {
+				parents = append(parents, known.Resource)
+			}
+		}
+		one, err := NewPool(ctx, name+"-pool-"+pool, &PoolArgs{Name: pool, API: args.API, Owner: name}, pulumi.Parent(h), pulumi.DependsOn(parents))
 		if err != nil {
 			return err
 		}
-		h.Pools = append(h.Pools, made)
+		made[pool] = one
+	}
+	for _, pool := range args.Pools {
+		h.Pools = append(h.Pools, made[pool])
 	}
 	return nil
 }

@@ -57,6 +57,26 @@ func TestInputsOfAStorageOfHostsAreGolden(t *testing.T) {
 	require.Len(t, storage.RegisterRPC.GetDependencies(), 1, "its server may be reached through the network of the host")
 }
 
+// TestAPoolComesAfterItsParents in every order of the inventory, so that a destroy deletes it before them.
+func TestAPoolComesAfterItsParents(t *testing.T) {
+	t.Parallel()
+	var made []*components.Pool
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		site, err := components.NewProxmoxHost(ctx, "site", &components.ProxmoxHostArgs{
+			API: apiFixture(), Hosts: []string{"vmhost"}, Pools: []string{"tenants/web/shop", "web", "tenants"},
+		}, providers)
+		if err == nil {
+			made = site.Pools
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"tenants/web/shop", "web", "tenants"}, []string{made[0].Name, made[1].Name, made[2].Name})
+	for name, parents := range map[string][]string{"tenants/web/shop": {"site-pool-tenants"}, "web": nil, "tenants": nil} {
+		require.ElementsMatch(t, parents, recorder.ShortURNs(r.Named(t, tokenCommand, "site-pool-"+name).RegisterRPC.GetDependencies()), name)
+	}
+}
+
 func TestInputsOfAMappingAreGolden(t *testing.T) {
 	t.Parallel()
 	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {

@@ -44,6 +44,8 @@ func (c Connection) EnsurePool(ctx context.Context, name, owner string) (made bo
 		return true, nil
 	case isPoolThere(err):
 		return false, nil // it was created in the meantime, or the token may not see it
+	case isParentMissing(err) && len(PoolParents(name)) > 0:
+		return false, fmt.Errorf("the pool %[1]s cannot be made, since its parent %[2]s is not there: add %[2]s to pools of hosts.yaml, or make it with `pveum pool add %[2]s`, then run up again", name, PoolParents(name)[0])
 	case proxmox.IsNotAuthorized(err):
 		return false, fmt.Errorf("the token may not make the pool %[1]s: give it the privilege Pool.Allocate on /pool/%[1]s, or make the pool with `pveum pool add %[1]s`", name)
 	default:
@@ -61,6 +63,32 @@ func (c Connection) takePool(ctx context.Context, client *proxmox.Client, pool *
 		return fmt.Errorf("the pool %[1]s was made for machines and cannot be made one of %[2]s (%[3]w): give the token the privilege Pool.Allocate on /pool/%[1]s, then run up again", pool.PoolID, owner, err)
 	}
 	return nil
+}
+
+// PoolParents returns the pools that a pool is nested in, the nearest first.
+func PoolParents(name string) (parents []string) {
+	for at := strings.LastIndex(name, "/"); at >= 0; at = strings.LastIndex(name, "/") {
+		name = name[:at]
+		parents = append(parents, name)
+	}
+	return parents
+}
+
+// PoolNames returns the names of the resource pools that the token may see.
+func (c Connection) PoolNames(ctx context.Context) ([]string, error) {
+	client, err := c.Client()
+	if err != nil {
+		return nil, err
+	}
+	pools, err := client.Pools(ctx)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	names := make([]string, len(pools))
+	for i, pool := range pools {
+		names[i] = pool.PoolID
+	}
+	return names, nil
 }
 
 // HasPool reports whether a resource pool of that name exists that the token may see.
@@ -125,6 +153,9 @@ func (c Connection) pool(ctx context.Context, client *proxmox.Client, name strin
 	return nil, nil
 }
 
-// Proxmox VE reports both with the status 500; only the text differs (PVE/API2/Pool.pm).
+// Proxmox VE reports all with the status 500; only the text differs (PVE/API2/Pool.pm).
 func isPoolThere(err error) bool { return strings.Contains(err.Error(), "already exists") }
+func isParentMissing(err error) bool {
+	return strings.Contains(err.Error(), "parent '") && strings.Contains(err.Error(), "does not exist")
+}
 func isPoolInUse(err error) bool { return strings.Contains(err.Error(), "is not empty") }

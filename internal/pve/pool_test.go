@@ -38,6 +38,31 @@ func TestAPoolIsMadeOnceAndDeletedWhenItIsEmpty(t *testing.T) {
 	require.Equal(t, pve.PoolGone, outcome)
 }
 
+// TestANestedPoolIsMadeInItsParent: Proxmox VE makes no pool without its parent, and deletes none around another one.
+func TestANestedPoolIsMadeInItsParent(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	_, err := e.connection.EnsurePool(t.Context(), "tenants/web", "site")
+	require.EqualError(t, err, "the pool tenants/web cannot be made, since its parent tenants is not there: add tenants to pools of hosts.yaml, or make it with `pveum pool add tenants`, then run up again")
+	for _, name := range []string{"tenants", "tenants/web"} {
+		made, err := e.connection.EnsurePool(t.Context(), name, "site")
+		require.NoError(t, err)
+		require.True(t, made)
+	}
+	names, err := e.connection.PoolNames(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"tenants", "tenants/web"}, names)
+	for _, release := range []struct {
+		name string
+		want pve.PoolRelease
+	}{{"tenants", pve.PoolInUse}, {"tenants/web", pve.PoolDeleted}, {"tenants", pve.PoolDeleted}} {
+		outcome, err := e.connection.ReleasePool(t.Context(), release.name, "site")
+		require.NoError(t, err)
+		require.Equal(t, release.want, outcome)
+	}
+	require.Equal(t, []string{"a/b", "a"}, pve.PoolParents("a/b/c"))
+}
+
 func TestAPoolOfSomeoneElseIsUsedAndLeftAlone(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)

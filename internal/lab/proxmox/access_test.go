@@ -231,6 +231,21 @@ func TestPools(t *testing.T) {
 		l.do(http.MethodPost, "/pools", values("poolid=k3s")).Status)
 }
 
+// TestNestedPools: a pool is made in one that is there, and none is deleted from around another one.
+func TestNestedPools(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+	require.Equal(t, "500 create pool failed: parent 'tenants' of pool 'tenants/web' does not exist",
+		l.do(http.MethodPost, "/pools", values("poolid=tenants/web")).Status)
+	l.ok(http.MethodPost, "/pools", values("poolid=tenants"), nil)
+	l.ok(http.MethodPost, "/pools", values("poolid=tenants/web"), nil)
+	require.Equal(t, "500 delete pool failed: pool 'tenants' is not empty (contains pool 'tenants/web')",
+		l.do(http.MethodDelete, "/pools?poolid=tenants", nil).Status)
+	l.ok(http.MethodDelete, "/pools?poolid=tenants%2Fweb", nil, nil)
+	l.ok(http.MethodDelete, "/pools?poolid=tenants", nil, nil)
+}
+
 func TestTasks(t *testing.T) {
 	t.Parallel()
 

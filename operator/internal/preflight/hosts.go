@@ -45,6 +45,7 @@ func Hosts(ctx context.Context, subject HostsSubject) (Report, error) {
 		return s.checks, nil
 	}
 	if s.hostsOnline(bounded, reader, subject.Inventory.Hosts(), "correct hosts in hosts.yaml, or join the host to the cluster") {
+		s.pools(bounded, subject)
 		s.networks(bounded, reader, subject)
 		s.storages(bounded, subject)
 		devices := s.mappedDevices(bounded, reader, subject.Inventory)

@@ -110,6 +110,29 @@ func TestSettingsOfHostsAreForeseen(t *testing.T) {
 	}
 }
 
+// TestPoolsHaveParents: Proxmox VE makes no pool without the one that it is nested in.
+func TestPoolsHaveParents(t *testing.T) {
+	t.Parallel()
+	emulated, _ := emulate(t, forSystems(emulatedConfig(schema.Release84)))
+	_, err := emulated.Host.EnsurePool(t.Context(), "tenants", "")
+	require.NoError(t, err)
+	report, err := preflight.Hosts(t.Context(), preflight.HostsSubject{
+		Inventory: &hosts.Inventory{File: hosts.File{
+			Hosts: []hosts.Host{{Name: "pve1"}},
+			Pools: []hosts.Pool{{Name: "tenants/web"}, {Name: "labs/a"}, {Name: "labs"}, {Name: "shops/a"}, {Name: "tenants/db/a"}},
+		}},
+		Host: emulated.Host,
+	})
+	require.NoError(t, err)
+	require.Equal(t, preflight.Report{
+		{Name: "host", Result: preflight.OK, Sentence: "host pve1 is online"},
+		{Name: "pool", Result: preflight.OK, Sentence: "the pool tenants/web is there, or can be made"},
+		{Name: "pool", Result: preflight.OK, Sentence: "the pool labs/a is there, or can be made"},
+		{Name: "pool", Result: preflight.Fail, Sentence: "the pool shops/a cannot be made, since its parent shops is not there", Remedy: "add shops to pools; if it is there, give the token Pool.Audit on /pool/shops"},
+		{Name: "pool", Result: preflight.Fail, Sentence: "the pool tenants/db/a cannot be made, since its parent tenants/db is not there", Remedy: "add tenants/db to pools; if it is there, give the token Pool.Audit on /pool/tenants/db"},
+	}, report)
+}
+
 // TestSlowReportsOfHosts: each report comes only when all hosts have been asked for theirs, and they are asked after everything else has been read.
 func TestSlowReportsOfHosts(t *testing.T) {
 	t.Parallel()

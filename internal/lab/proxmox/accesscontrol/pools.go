@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
 )
@@ -65,6 +66,10 @@ func (s *Service) CreatePool(name, comment string) error {
 
 	if _, ok := s.db.Pools[name]; ok {
 		return fmt.Errorf("create pool failed: pool '%s' already exists", name)
+	}
+
+	if at := strings.LastIndex(name, "/"); at >= 0 && s.db.Pools[name[:at]] == nil {
+		return fmt.Errorf("create pool failed: parent '%s' of pool '%s' does not exist", name[:at], name)
 	}
 
 	s.db.Pools[name] = &access.Pool{Comment: comment}

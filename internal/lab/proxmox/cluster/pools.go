@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/accesscontrol"
@@ -99,6 +100,12 @@ func (s *Service) deletePool(c *api.Call) (any, error) {
 	pool, ok := s.parts.Users.Pool(name)
 	if !ok {
 		return nil, fmt.Errorf("delete pool failed: pool '%s' does not exist", name)
+	}
+
+	for _, other := range s.parts.Users.PoolNames() {
+		if strings.HasPrefix(other, name+"/") {
+			return nil, fmt.Errorf("delete pool failed: pool '%s' is not empty (contains pool '%s')", name, other)
+		}
 	}
 
 	for _, vmid := range pool.VMs {
