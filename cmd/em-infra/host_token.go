@@ -26,7 +26,12 @@ func newHostTokenCommand() *cobra.Command {
 			return nil
 		}),
 		newHostTokenOperation("release", "Delete a token that the stack has made", func(command *cobra.Command, run pve.HostTokenRun) error {
-			return run.Release(command.Context())
+			outcome, err := run.Release(command.Context())
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(command.OutOrStdout(), "token %s: %s\n", run.Wanted.ID, outcome)
+			return nil
 		}),
 	)
 	refuseUnknown(token)

@@ -73,19 +73,38 @@ func (r HostTokenRun) Differences(ctx context.Context) ([]string, error) {
 	return plan.sentences, err
 }
 
-// Release deletes the token if it is [HostTokenRun.Former].
-func (r HostTokenRun) Release(ctx context.Context) error {
+// TokenRelease is the result of the release of a token.
+type TokenRelease string
+
+const (
+	// TokenDeleted means that it was deleted.
+	TokenDeleted TokenRelease = "deleted"
+	// TokenGone means that it did not exist.
+	TokenGone TokenRelease = "gone before"
+	// TokenForeign means that somebody else has made the token of that name, so it stays.
+	TokenForeign TokenRelease = "kept: this stack did not make it"
+)
+
+// Release deletes the token if it is [HostTokenRun.Former], or one that a run of this stack has left unfinished in its place.
+func (r HostTokenRun) Release(ctx context.Context) (TokenRelease, error) {
 	if r.Former == "" {
-		return nil
+		return TokenForeign, nil
 	}
 	if r.isOwn() {
-		return r.refuseOwn("it would be deleted")
+		return "", r.refuseOwn("it would be deleted")
 	}
-	tokens, plan, err := r.look(ctx)
-	if err != nil || plan.create {
-		return err // it is gone
+	found, err := r.find(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case !found.exists:
+		return TokenGone, nil
 	}
-	return r.explained(tokens.Delete(ctx, r.Wanted.ID))
+	owner, hash := hostspec.MarkIn(found.settings.Comment)
+	if isUnfinished := owner == r.Wanted.Owner && hash == ""; !isUnfinished && !r.isFormer(ctx, hash) {
+		return TokenForeign, nil
+	}
+	return TokenDeleted, r.explained(found.tokens.Delete(ctx, r.Wanted.ID))
 }
 
 func (r HostTokenRun) isOwn() bool {
@@ -113,25 +132,39 @@ func (p *tokenPlan) say(format string, args ...any) {
 	p.sentences = append(p.sentences, fmt.Sprintf(format, args...))
 }
 
-func (r HostTokenRun) look(ctx context.Context) (Tokens, tokenPlan, error) {
-	tokens, err := NewTokens(r.Connection)
-	if err != nil {
-		return Tokens{}, tokenPlan{}, err
+// foundToken is the token as it is, with the permissions of all.
+type foundToken struct {
+	tokens   Tokens
+	exists   bool
+	settings TokenSettings
+	grants   []hostspec.Grant
+}
+
+func (r HostTokenRun) find(ctx context.Context) (found foundToken, err error) {
+	if found.tokens, err = NewTokens(r.Connection); err != nil {
+		return foundToken{}, err
 	}
-	access, err := readAccess(ctx, Reader(tokens))
+	access, err := readAccess(ctx, Reader(found.tokens))
 	if err != nil {
-		return Tokens{}, tokenPlan{}, err
+		return foundToken{}, err
 	}
-	var present TokenSettings
-	found := false
+	found.grants = access.grants
 	user, _ := hostspec.TokenOf(r.Wanted.ID)
 	if _, exists := access.user(user); exists { // else the same run makes it; Proxmox VE refuses questions about users that do not exist
-		if present, found, err = tokens.Find(ctx, r.Wanted.ID); err != nil {
-			return Tokens{}, tokenPlan{}, r.explained(err)
+		if found.settings, found.exists, err = found.tokens.Find(ctx, r.Wanted.ID); err != nil {
+			return foundToken{}, r.explained(err)
 		}
 	}
-	plan, err := r.plan(ctx, present, found, access.grants)
-	return tokens, plan, err
+	return found, nil
+}
+
+func (r HostTokenRun) look(ctx context.Context) (Tokens, tokenPlan, error) {
+	found, err := r.find(ctx)
+	if err != nil {
+		return Tokens{}, tokenPlan{}, err
+	}
+	plan, err := r.plan(ctx, found)
+	return found.tokens, plan, err
 }
 
 // explained adds what to do to the answer that the token of the run may not manage tokens.
@@ -142,12 +175,13 @@ func (r HostTokenRun) explained(err error) error {
 	return err
 }
 
-func (r HostTokenRun) plan(ctx context.Context, present TokenSettings, found bool, all []hostspec.Grant) (plan tokenPlan, err error) {
+func (r HostTokenRun) plan(ctx context.Context, found foundToken) (plan tokenPlan, err error) {
 	user, name := hostspec.TokenOf(r.Wanted.ID)
+	present := found.settings
 	owner, hash := hostspec.MarkIn(present.Comment)
 	wanted := r.settings(r.Former)
 	switch {
-	case !found:
+	case !found.exists:
 		plan.create = true
 		plan.say("token %s is made", r.Wanted.ID)
 	case r.isFormer(ctx, hash):
@@ -162,7 +196,7 @@ func (r HostTokenRun) plan(ctx context.Context, present TokenSettings, found boo
 	default:
 		return plan, fmt.Errorf("the token %s exists, the state of this stack does not have it, and Proxmox VE shows a secret only once: delete it with `pveum user token remove %s %s`, which cuts off what uses it, or choose another name", r.Wanted.ID, user, name)
 	}
-	r.planGrants(&plan, all)
+	r.planGrants(&plan, found.grants)
 	if r.isOwn() && len(plan.sentences) > 0 {
 		return plan, r.refuseOwn(strings.Join(plan.sentences, "; "))
 	}

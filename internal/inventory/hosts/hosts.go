@@ -112,7 +112,8 @@ type Addressed struct {
 	Comment string `yaml:"comment"`
 }
 
-// Pool is a resource pool. The pool that it is nested in is listed, too, or exists. A pool that exists is used as it is; one that was made here is deleted with the stack once it has no members.
+// Pool is a resource pool. The pool that it is nested in is listed, too, or exists. A pool that exists is used as it is; one that was made here
+// is deleted with the stack once it has no members.
 type Pool struct {
 	// Name of the pool: up to three levels with / between them. Required. A change makes another pool.
 	Name string `yaml:"name" required:"true"`
