@@ -26,6 +26,8 @@ type NetworkRun struct {
 	Allowed []string
 	// Say receives a sentence or a diff for each step.
 	Say func(string)
+	// releases is whether what this stack has created is deleted for good, as by a destroy, for which nothing can be allowed.
+	releases bool
 	// patience is how long a reload may take; 0 for the default.
 	patience time.Duration
 }
@@ -77,7 +79,7 @@ func (r NetworkRun) plan(ctx context.Context) (*proxmox.Client, []NetworkInterfa
 
 // Release deletes the interfaces that this stack has created. Those that were there before stay as they are.
 func (r NetworkRun) Release(ctx context.Context) (changed bool, err error) {
-	r.Wanted.Interfaces = nil
+	r.Wanted.Interfaces, r.releases = nil, true
 	return r.Apply(ctx)
 }
 

@@ -19,8 +19,7 @@ func (r NetworkRun) check(ctx context.Context, client *proxmox.Client, present [
 		return err
 	}
 	if cut := plan.cutOff(wayToAPI(present, addresses), r.Wanted, r.Allowed); len(cut) > 0 {
-		return fmt.Errorf("the network of %s is not changed, since a mistake there cuts the operator off: %s: change it at the host's console, or allow it with `em-infra up --allow-interface %[1]s/INTERFACE` once you have another way in",
-			r.Wanted.Node, strings.Join(cut, "; "))
+		return r.refuseCut(cut)
 	}
 	if err := r.checkDevices(present); err != nil {
 		return err
@@ -35,6 +34,17 @@ func (r NetworkRun) check(ctx context.Context, client *proxmox.Client, present [
 		}
 	}
 	return nil
+}
+
+// refuseCut returns the refusal of what would cut the operator off. An interface that is deleted for good has to be off the way first, or stays.
+func (r NetworkRun) refuseCut(cut []string) error {
+	what := strings.Join(cut, "; ")
+	if r.releases {
+		return fmt.Errorf("interfaces that this stack has made on %[1]s are not deleted, since that cuts the operator off: %[2]s: give the address and the default route to another interface with `em-infra up --allow-interface %[1]s/INTERFACE`, or keep the interface by deleting the line %[3]q from its comment on %[1]s under System, Network, and applying that, then run again",
+			r.Wanted.Node, what, r.Wanted.Mark())
+	}
+	return fmt.Errorf("the network of %s is not changed, since a mistake there cuts the operator off: %s: change it at the host's console, or allow it with `em-infra up --allow-interface %[1]s/INTERFACE` once you have another way in",
+		r.Wanted.Node, what)
 }
 
 // checkDevices refuses a VLAN on an interface that the host would not have (pve-common, PVE/INotify.pm: unable to find parent).

@@ -171,6 +171,40 @@ func TestTheOperatorIsNotCutOff(t *testing.T) {
 	require.False(t, changed, "it was there before, so it stays")
 }
 
+// TestADestroyDoesNotCutTheOperatorOff: nothing can be allowed for it, so the interface gets off the way, or loses the mark and stays.
+func TestADestroyDoesNotCutTheOperatorOff(t *testing.T) {
+	t.Parallel()
+	const mark = "Made by em-infra for site."
+	e := newHost(t, nil)
+	made := hostspec.Interface{Name: "vmbr7", Address: netip.MustParsePrefix("10.7.0.1/24"), Gateway: netip.MustParseAddr("10.7.0.254")}
+	run, _ := e.networkRun(hostspec.Network{Node: node, Owner: "site", Interfaces: []hostspec.Interface{made}})
+	_, err := run.Apply(t.Context())
+	require.NoError(t, err)
+	_, err = run.Release(t.Context())
+	require.EqualError(t, err, `interfaces that this stack has made on vmhost are not deleted, since that cuts the operator off: vmbr7 is on the way to the API (vmbr7 has the default route): `+
+		"give the address and the default route to another interface with `em-infra up --allow-interface vmhost/INTERFACE`, or keep the interface by deleting the line \""+mark+"\" from its comment on vmhost under System, Network, and applying that, then run again")
+
+	without := made
+	without.Gateway = netip.Addr{}
+	run.Wanted.Interfaces, run.Allowed = []hostspec.Interface{without}, []string{"vmhost/vmbr7"}
+	_, err = run.Apply(t.Context())
+	require.NoError(t, err)
+	run.Allowed = nil
+	changed, err := run.Release(t.Context())
+	require.NoError(t, err)
+	require.True(t, changed)
+
+	run.Wanted.Interfaces = []hostspec.Interface{made}
+	_, err = run.Apply(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, mark, strings.TrimSpace(e.comment("vmbr7")))
+	e.stage(http.MethodPut, "/vmbr7", `{"type": "bridge", "cidr": "10.7.0.1/24", "gateway": "10.7.0.254", "delete": "comments"}`)
+	e.must(http.MethodPut, "/network", url.Values{})
+	changed, err = run.Release(t.Context())
+	require.NoError(t, err)
+	require.False(t, changed, "it stays")
+}
+
 // TestStagedChangesOfAnotherUserAreLeftAlone, and those of a killed run of ours are continued.
 func TestStagedChangesOfAnotherUserAreLeftAlone(t *testing.T) {
 	t.Parallel()
