@@ -70,11 +70,18 @@ func (r NetworkRun) plan(ctx context.Context) (*proxmox.Client, []NetworkInterfa
 	if err != nil {
 		return nil, nil, NetworkPlan{}, err
 	}
-	if err := r.settleStaged(ctx); err != nil {
+	staged, err := r.settleStaged(ctx)
+	if err != nil {
 		return nil, nil, NetworkPlan{}, err
 	}
 	plan := planNetwork(present, r.Wanted)
-	return client, present, plan, r.check(ctx, client, present, plan)
+	if err := r.check(ctx, client, present, staged, plan); err != nil {
+		return nil, nil, plan, err
+	}
+	if staged.diff != "" {
+		r.Say("a run that was killed has staged changes of the network of " + r.Wanted.Node + ": they are part of this one")
+	}
+	return client, present, plan, nil
 }
 
 // Release deletes the interfaces that this stack has created. Those that were there before stay as they are.
@@ -138,23 +145,23 @@ func (r NetworkRun) staged(ctx context.Context) (string, error) {
 	return answer.Changes, nil
 }
 
-// settleStaged accepts changes that a killed run of this stack has staged, which the plan continues, and refuses those of anybody else.
-func (r NetworkRun) settleStaged(ctx context.Context) error {
+// settleStaged returns changes that a killed run of this stack has staged, which the plan continues, and refuses those of anybody else.
+func (r NetworkRun) settleStaged(ctx context.Context) (stagedChanges, error) {
 	diff, err := r.staged(ctx)
 	if err != nil || diff == "" {
-		return err
+		return stagedChanges{}, err
 	}
+	found := stagedChanges{diff, changedInterfaces(diff, r.Wanted.Mark())}
 	var others []string
-	for _, one := range changedInterfaces(diff, r.Wanted.Mark()) {
+	for _, one := range found.interfaces {
 		if _, isWanted := r.Wanted.Named(one.name); !isWanted && !one.marked {
 			others = append(others, orUnknown(one.name))
 		}
 	}
 	if len(others) == 0 {
-		r.Say("a run that was killed has staged changes of the network of " + r.Wanted.Node + ": they are part of this one")
-		return nil
+		return found, nil
 	}
-	return fmt.Errorf("another user has staged changes of the network of %[1]s that are not this stack's (%[2]s), and nothing was touched: apply or revert them on %[1]s under System, Network, then run up again. They are:\n%[3]s",
+	return stagedChanges{}, fmt.Errorf("another user has staged changes of the network of %[1]s that are not this stack's (%[2]s), and nothing was touched: apply or revert them on %[1]s under System, Network, then run up again. They are:\n%[3]s",
 		r.Wanted.Node, strings.Join(others, ", "), diff)
 }
 

@@ -1,6 +1,8 @@
 package pve
 
 import (
+	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -9,6 +11,42 @@ import (
 type changedInterface struct {
 	name   string // empty if the diff does not name it
 	marked bool   // the mark is among its lines
+	// lost are the lines that are removed from it.
+	lost []string
+}
+
+// stagedChanges are those that a host has staged before a run: its diff, and the interfaces that it touches.
+type stagedChanges struct {
+	diff       string
+	interfaces []changedInterface
+}
+
+// onWay returns a sentence for each interface of the way to the API that the changes touch without permission. way is that of the staged
+// interfaces, so one that loses its address or its default route is found by the lines that it loses.
+func (s stagedChanges) onWay(way map[string]string, addresses []netip.Addr, node string, allowed []string) []string {
+	var sentences []string
+	for _, one := range s.interfaces {
+		reason, isOnWay := way[one.name]
+		if lost := one.lostWay(addresses); lost != "" {
+			reason, isOnWay = "it loses the "+lost, true
+		}
+		if isOnWay && !slices.Contains(allowed, node+"/"+one.name) {
+			sentences = append(sentences, fmt.Sprintf("%s is on the way to the API (%s)", orUnknown(one.name), reason))
+		}
+	}
+	return sentences
+}
+
+// lostWay returns the line by which the API was reached at the interface; empty if it loses none.
+func (c changedInterface) lostWay(addresses []netip.Addr) string {
+	for _, line := range c.lost {
+		word, value, _ := strings.Cut(line, " ")
+		prefix, err := netip.ParsePrefix(value)
+		if word == "gateway" || word == "address" && err == nil && slices.Contains(addresses, prefix.Addr()) {
+			return line
+		}
+	}
+	return ""
 }
 
 // changedInterfaces returns the interfaces that a diff of /etc/network/interfaces touches, in its order: those whose stanza has an added or a
@@ -47,6 +85,9 @@ func changedInterfaces(diff, mark string) []changedInterface {
 		}
 		if line[0] != ' ' {
 			touched[found[at].name] = true
+		}
+		if line[0] == '-' {
+			found[at].lost = append(found[at].lost, text)
 		}
 		found[at].marked = found[at].marked || strings.TrimPrefix(text, "#") == mark
 	}

@@ -13,12 +13,17 @@ import (
 )
 
 // check refuses what would cut the operator or machines off.
-func (r NetworkRun) check(ctx context.Context, client *proxmox.Client, present []NetworkInterface, plan NetworkPlan) error {
+func (r NetworkRun) check(ctx context.Context, client *proxmox.Client, present []NetworkInterface, staged stagedChanges, plan NetworkPlan) error {
 	addresses, err := r.addresses(ctx, client)
 	if err != nil {
 		return err
 	}
-	if cut := plan.cutOff(wayToAPI(present, addresses), r.Wanted, r.Allowed); len(cut) > 0 {
+	way := wayToAPI(present, addresses)
+	if cut := staged.onWay(way, addresses, r.Wanted.Node, r.Allowed); len(cut) > 0 {
+		return fmt.Errorf("changes of the network of %[1]s are staged that this run would apply, and a mistake there cuts the operator off: %[2]s. Nothing was touched: revert them on %[1]s under System, Network, or allow them with `em-infra up --allow-interface %[1]s/INTERFACE` once you have another way in, then run up again. They are:\n%[3]s",
+			r.Wanted.Node, strings.Join(cut, "; "), staged.diff)
+	}
+	if cut := plan.cutOff(way, r.Wanted, r.Allowed); len(cut) > 0 {
 		return r.refuseCut(cut)
 	}
 	if err := r.checkDevices(present); err != nil {

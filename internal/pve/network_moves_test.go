@@ -1,6 +1,7 @@
 package pve_test
 
 import (
+	"net/http"
 	"net/netip"
 	"slices"
 	"testing"
@@ -106,4 +107,49 @@ func (m moved) is(t *testing.T, interfaces []hostspec.Interface) {
 	plan, err := m.Foresee(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, plan.String())
+}
+
+// TestStagedChangesOnTheWayToTheAPI: what somebody has staged of an interface that the inventory names, too, is not applied unless it may be. The
+// host shows its interfaces with what is staged, so that nothing is left to change.
+func TestStagedChangesOnTheWayToTheAPI(t *testing.T) {
+	t.Parallel()
+	const before = "changes of the network of vmhost are staged that this run would apply, and a mistake there cuts the operator off: "
+	const after = ". Nothing was touched: revert them on vmhost under System, Network, or allow them with `em-infra up --allow-interface vmhost/INTERFACE` once you have another way in, then run up again. They are:\n---"
+	way := hostspec.Interface{
+		Name: "vmbr0", Ports: []string{"eno1"}, Address: netip.MustParsePrefix("192.168.20.10/24"), Gateway: netip.MustParseAddr("192.168.20.1"),
+	}
+	ported, elsewhere := way, way
+	ported.Ports = []string{"eno1", "eno3"}
+	elsewhere.Gateway = netip.Addr{}
+	for name, test := range map[string]struct {
+		staged string
+		wanted hostspec.Interface
+		reason string
+	}{
+		"its ports": {
+			`{"type": "bridge", "autostart": "1", "bridge_ports": "eno1 eno3", "cidr": "192.168.20.10/24", "gateway": "192.168.20.1"}`, ported,
+			"vmbr0 is on the way to the API (vmbr0 has the default route)",
+		},
+		"its default route": {
+			`{"type": "bridge", "autostart": "1", "bridge_ports": "eno1", "cidr": "192.168.20.10/24", "delete": "gateway"}`, elsewhere,
+			"vmbr0 is on the way to the API (it loses the gateway 192.168.20.1)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := wired(t)
+			e.stage(http.MethodPut, "/vmbr0", test.staged)
+			run, said := e.networkRun(hostspec.Network{Node: node, Owner: "site", Interfaces: []hostspec.Interface{test.wanted}})
+			_, err := run.Foresee(t.Context())
+			require.ErrorContains(t, err, before+test.reason+after)
+			_, err = run.Apply(t.Context())
+			require.ErrorContains(t, err, before+test.reason+after)
+			require.Zero(t, e.reloads())
+			require.Empty(t, *said)
+
+			run.Allowed = []string{"vmhost/vmbr0"}
+			_, err = run.Apply(t.Context())
+			require.NoError(t, err)
+		})
+	}
 }
