@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
 // administrator starts a lab whose token has all privileges.
@@ -153,6 +154,28 @@ func TestRefusedAccessChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, test.refusal, l.do(test.verb, "/access"+test.path, values(test.params)).Status)
+		})
+	}
+}
+
+// TestPathsOfFabrics: the access control has them from the release 9 on.
+func TestPathsOfFabrics(t *testing.T) {
+	t.Parallel()
+
+	for release, status := range map[schema.Release]string{
+		schema.Release84: "400 Parameter verification failed.", schema.Release91: "500 ACL update failed: user 'none@pve' does not exist",
+	} {
+		t.Run(string(release), func(t *testing.T) {
+			t.Parallel()
+
+			l := newLab(t, func(c *proxmox.Config) {
+				c.Release, c.Tokens[0].Role, c.Tokens[0].Privileges = release, "Administrator", nil
+			})
+			for _, path := range []string{"/sdn/fabrics", "/sdn/fabrics/spine1"} {
+				require.Equal(t, status, l.do(http.MethodPut, "/access/acl", values("roles=PVEAuditor users=none@pve path="+path)).Status)
+			}
+			require.Equal(t, "400 Parameter verification failed.",
+				l.do(http.MethodPut, "/access/acl", values("roles=PVEAuditor users=none@pve path=/sdn/fabrics/spine-1")).Status)
 		})
 	}
 }

@@ -23,11 +23,11 @@ var (
 	Token = Name{"a token's name: a letter, then letters, digits, -, _ and .", regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]+$`), nil}
 	// Privilege is a privilege (create_priv).
 	Privilege = Name{"a privilege such as VM.Audit", regexp.MustCompile(`^[A-Z][A-Za-z]*(\.[A-Z][A-Za-z]*)+$`), nil}
-	// AccessPath is a path of the access control list (check_path).
+	// AccessPath is a path of the access control list (check_path). Proxmox VE 8 has no /sdn/fabrics, and refuses it itself.
 	AccessPath = Name{
 		"a path such as /, /nodes/HOST, /vms/VMID, /storage/STORAGE, /pool/POOL, /mapping/pci/MAPPING, /sdn/zones/localnetwork/BRIDGE, /access/groups/GROUP",
 		regexp.MustCompile(`^(/|/access|/access/(groups|realm)(/[A-Za-z0-9._-]+)?|/nodes(/[A-Za-z0-9._-]+)?|/pool(/[A-Za-z0-9._-]+){0,3}` +
-			`|/sdn|/sdn/(controllers|dns|ipams)(/[A-Za-z0-9_-]+)?|/sdn/zones(/[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+(/[1-9][0-9]{0,3})?)?)?` +
+			`|/sdn|/sdn/controllers(/[A-Za-z0-9_-]+)?|/sdn/(dns|fabrics|ipams)(/[A-Za-z0-9]+)?|/sdn/zones(/[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+(/[1-9][0-9]{0,3})?)?)?` +
 			`|/storage(/[A-Za-z0-9._-]+)?|/vms(/[1-9][0-9]{2,})?|/mapping(/[A-Za-z0-9._-]+){0,2})$`), nil,
 	}
 )

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
@@ -88,9 +89,16 @@ func (s *Service) listACL(c *api.Call) (any, error) {
 // aclPath matches the paths that can have entries (AccessControl.pm, check_path).
 var aclPath = regexp.MustCompile(`^(?:/|/access|/access/groups(?:/[[:alnum:]._-]+)?|/access/realm(?:/[[:alnum:]._-]+)?` +
 	`|/nodes(?:/[[:alnum:]._-]+)?|/pool(?:/[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+){0,2})?` +
-	`|/sdn|/sdn/(?:controllers|dns|ipams)(?:/[[:alnum:]_-]+)?` +
+	`|/sdn|/sdn/controllers(?:/[[:alnum:]_-]+)?|/sdn/(?:dns|fabrics|ipams)(?:/[[:alnum:]]+)?` +
 	`|/sdn/zones(?:/[[:alnum:]._-]+(?:/[[:alnum:]._-]+(?:/[1-9][0-9]{0,3})?)?)?` +
 	`|/storage(?:/[[:alnum:]._-]+)?|/vms(?:/[1-9][0-9]{2,})?|/mapping(?:/[[:alnum:]._-]+(?:/[[:alnum:]._-]+)?)?)$`)
+
+// hasACLPath reports whether a path can have entries. Those of fabrics are of the release 9 (pve-access-control 9.0.1).
+func (s *Service) hasACLPath(path string) bool {
+	isFabric := strings.HasPrefix(path, "/sdn/fabrics")
+
+	return aclPath.MatchString(path) && !(isFabric && s.env.Release == schema.Release84)
+}
 
 // updateACL handles PUT /access/acl.
 func (s *Service) updateACL(c *api.Call) (any, error) {
@@ -104,7 +112,7 @@ func (s *Service) updateACL(c *api.Call) (any, error) {
 	}
 
 	path := access.NormalizePath(p.Get("path"))
-	if path == "" || !p.Bool("delete", false) && !aclPath.MatchString(path) {
+	if path == "" || !p.Bool("delete", false) && !s.hasACLPath(path) {
 		return nil, schema.BadParam("path", "invalid ACL path '%s'", p.Get("path"))
 	}
 
