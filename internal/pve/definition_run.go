@@ -154,6 +154,9 @@ func (r DefinitionRun) checkForeseen(ctx context.Context, client *proxmox.Client
 	return cmp.Or(r.checkRelease(ctx, client), r.checkPrivileges(ctx, client, nil))
 }
 
+// checkRemoval implements [definitionRun]: nothing keeps a metric server or a backup job.
+func (DefinitionRun) checkRemoval(context.Context) error { return nil }
+
 // checkRelease refuses what the release of the hosts does not have.
 func (r DefinitionRun) checkRelease(ctx context.Context, client *proxmox.Client) error {
 	if !slices.Contains(r.Wanted.Fixed, hostspec.Setting{Name: "type", Value: "opentelemetry"}) {

@@ -1,6 +1,7 @@
 package pve
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ type definitionRun interface {
 	refuseFixed(differences []string) error
 	// checkForeseen returns what create refuses, or change if there is a present definition, as far as it can be known before.
 	checkForeseen(ctx context.Context, client *proxmox.Client, present definition) error
+	// checkRemoval returns what remove refuses, as far as it can be known before.
+	checkRemoval(ctx context.Context) error
 	// separator is what stands between differences in a sentence.
 	separator() string
 }
@@ -70,7 +73,7 @@ func foreseeDefinition(ctx context.Context, run definitionRun) (string, error) {
 	}
 	switch err := checkFixed(run, present); {
 	case err != nil && run.isMade(): // its Command is replaced
-		return run.String() + " is made anew", run.checkForeseen(ctx, client, nil)
+		return run.String() + " is made anew", cmp.Or(run.checkRemoval(ctx), run.checkForeseen(ctx, client, nil))
 	case err != nil:
 		return "", err
 	}

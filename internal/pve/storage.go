@@ -156,14 +156,19 @@ func (r StorageRun) change(ctx context.Context, client *proxmox.Client) error {
 	}
 }
 
-func (r StorageRun) remove(ctx context.Context, client *proxmox.Client) error {
+// checkRemoval refuses to remove the definition of a storage that machines have something on.
+func (r StorageRun) checkRemoval(ctx context.Context) error {
 	users, err := r.users(ctx)
-	if err != nil {
-		return err
-	}
-	if len(users) > 0 {
-		return fmt.Errorf("the storage %s is in use by %s, and its definition stays: move their disks to another storage, and take its ISO images out of their drives, then run again",
+	if err == nil && len(users) > 0 {
+		err = fmt.Errorf("the storage %s is in use by %s, and its definition stays: move their disks to another storage, and take its ISO images out of their drives, then run again",
 			r.Wanted.Name, strings.Join(users, ", "))
+	}
+	return err
+}
+
+func (r StorageRun) remove(ctx context.Context, client *proxmox.Client) error {
+	if err := r.checkRemoval(ctx); err != nil {
+		return err
 	}
 	if err := client.Delete(ctx, r.path(), nil); err != nil {
 		return fmt.Errorf("the definition of the storage %[1]s cannot be removed (%[2]w): remove it with `pvesm remove %[1]s`, which keeps its data, then run again", r.Wanted.Name, withoutURL(err))

@@ -163,4 +163,8 @@ func TestAStorageThatIsMadeAnew(t *testing.T) {
 	foreseen, err := run.Foresee(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "storage nas is made anew", foreseen)
+
+	e.must(http.MethodPost, "/qemu", url.Values{"vmid": {"105"}, "name": {"web"}, "scsi0": {"nas:1"}})
+	_, err = run.Foresee(t.Context())
+	require.EqualError(t, err, "the storage nas is in use by VM 105 (web), and its definition stays: move their disks to another storage, and take its ISO images out of their drives, then run again")
 }
