@@ -35,7 +35,7 @@ func (h hostsLayer) definitionRuns(host pve.Connection, commands map[string]*api
 	var runs []pve.DefinitionRun
 	definitions, names := stacks.HostDefinitions(h.Inventory)
 	for i, wanted := range definitions {
-		runs = append(runs, pve.DefinitionRun{Connection: host, Wanted: wanted, Made: pve.WasMade(printedBy(commands[names[i]]))})
+		runs = append(runs, pve.DefinitionRun{Connection: host, Wanted: wanted, Made: makesAnew(commands[names[i]], wanted.ID, wanted.Fixed)})
 	}
 	return runs
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hostspec"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -52,15 +53,28 @@ func (h hostsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Re
 	})
 }
 
-// storageRuns returns what an up does with each storage. Commands are those of the state, which know whose its definition is: one that the stack
-// has made is made anew where Proxmox VE never changes a setting.
+// storageRuns returns what an up does with each storage. Commands are those of the state.
 func (h hostsLayer) storageRuns(host pve.Connection, commands map[string]*apitype.ResourceV3) []pve.StorageRun {
 	var runs []pve.StorageRun
 	for _, wanted := range stacks.HostStorages(h.Inventory) {
-		made := pve.WasMade(printedBy(commands[stacks.HostStorageName(h.Inventory, wanted.Name)]))
-		runs = append(runs, pve.StorageRun{Connection: host, Wanted: wanted, Made: made})
+		command := commands[stacks.HostStorageName(h.Inventory, wanted.Name)]
+		runs = append(runs, pve.StorageRun{Connection: host, Wanted: wanted, Made: makesAnew(command, wanted.Name, wanted.Fixed())})
 	}
 	return runs
+}
+
+// makesAnew reports whether an up makes a definition anew, if what Proxmox VE never changes of it differs: the stack has made it, and the
+// inventory has another setting than the state, so that its Command is replaced. One that somebody has made anew by hand is not removed.
+func makesAnew(command *apitype.ResourceV3, id string, fixed []hostspec.Setting) bool {
+	if !pve.WasMade(printedBy(command)) {
+		return false
+	}
+	wanted := []any{id}
+	for _, one := range fixed {
+		wanted = append(wanted, one.Value)
+	}
+	before, _ := command.Inputs["triggers"].([]any)
+	return !slices.Equal(before, wanted)
 }
 
 // systems implements [layer].
