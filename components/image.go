@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
 // ImageFactory is the default Image Factory.
@@ -40,4 +43,14 @@ func (i image) installer(schematicID string) string {
 // Installer returns the reference of the image that Talos is installed from, for the ID of its schematic.
 func Installer(factory *url.URL, talosVersion, schematicID string) string {
 	return fmt.Sprintf("%s/%s-installer/%s:%s", factory.Host, imagePlatform, schematicID, talosVersion)
+}
+
+// PatchedInstaller returns the image that patches of the cluster or of a machine name in the place of the schematic's; empty if none
+// does. A machine with GPUs gets its own image after the cluster's patches, so that only its own ones count.
+func PatchedInstaller(ofCluster []string, m Machine) (string, error) {
+	patches := m.Patches
+	if len(m.GPUs) == 0 {
+		patches = slices.Concat(ofCluster, m.Patches)
+	}
+	return machineconfig.InstallerIn(patches)
 }

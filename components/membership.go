@@ -34,13 +34,17 @@ func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosCl
 	if was := a.formerName(name, m); was != "" {
 		former = formerly(membershipName(was))
 	}
+	installer, err := a.installerOf(m, node)
+	if err != nil {
+		return nil, err
+	}
 	upgrades, err := c.rollout.upgradeHooks(NodeName(name, m.Name), m)
 	if err != nil {
 		return nil, err
 	}
 	member, err := local.NewCommand(ctx, membershipName(NodeName(name, m.Name)), &local.CommandArgs{
 		Create: pulumi.String(fmt.Sprintf("%s node wait --address %s --timeout %s", Tool, m.endpoint(), readyTimeout)),
-		Update: pulumi.String(m.upgradeCommand(node.installer)), // does nothing when only credentials were renewed, which the removal needs
+		Update: pulumi.String(m.upgradeCommand(installer)), // does nothing when only credentials were renewed, which the removal needs
 		Delete: pulumi.String(m.removal()),
 		// An environment is not visible in the list of processes. Its endpoints are control planes, which the removal of a worker
 		// needs.

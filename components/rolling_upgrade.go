@@ -1,6 +1,7 @@
 package components
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,15 @@ func (m Machine) upgradeCommand(image string) string {
 		command += " --control-plane"
 	}
 	return command
+}
+
+// installerOf returns the image that a machine is installed from, and upgraded to.
+func (args TalosClusterArgs) installerOf(m Machine, node *TalosNode) (string, error) {
+	patched, err := PatchedInstaller(args.Patches, m)
+	if err != nil {
+		return "", fmt.Errorf("%s: patches: %w", m.Name, err)
+	}
+	return cmp.Or(patched, node.installer), nil
 }
 
 // upgradeImage returns the image in the update of a membership; empty for the inputs of a membership without one.

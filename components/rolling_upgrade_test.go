@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 	"github.com/em-infra/em-infra/internal/recorder"
 )
@@ -48,8 +50,39 @@ func TestAnUpgradeGoesThroughTheLane(t *testing.T) {
 	require.Empty(t, e.upgrade(t, node, "enter", image4, image4), "the same image: nothing is asked")
 	require.Empty(t, e.upgrade(t, node, "leave", image4, image4), "what has no place in the lane gives none back")
 	require.Equal(t, node+" is untouched: the run was interrupted: run up again to go on", e.upgrade(t, node, "enter", image4, image11))
-	require.Equal(t, node+` is untouched: "ghcr.io/siderolabs/installer:v1.12.11" is no installer image of an Image Factory: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4`,
-		e.upgrade(t, node, "enter", image4, "ghcr.io/siderolabs/installer:v1.12.11"))
+	require.Equal(t, node+` is untouched: "ghcr.io/siderolabs/installer:latest" is no installer image with a release of Talos: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4`,
+		e.upgrade(t, node, "enter", image4, "ghcr.io/siderolabs/installer:latest"))
+	require.Equal(t, node+" is untouched: the run was interrupted: run up again to go on", e.upgrade(t, node, "enter", image4, "ghcr.io/siderolabs/installer:v1.12.11"), "a patch may name an image from elsewhere")
+}
+
+// TestAnUpgradeBringsTheImageOfThePatches: a node is installed from the image that patches name last, and a later update of its
+// membership must not take it away. A machine with GPUs gets its own image after the cluster's patches.
+func TestAnUpgradeBringsTheImageOfThePatches(t *testing.T) {
+	t.Parallel()
+	const ofCluster, ofNode = "registry.example.org/installer:v1.12.4", "registry.example.org/own/installer:v1.12.4"
+	naming := func(image string) []string { return []string{"machine: {install: {image: " + image + "}}"} }
+	r, err := run(t, false, discard(func(ctx *pulumi.Context, providers pulumi.ResourceOption) (*components.TalosCluster, error) {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return nil, err
+		}
+		worker, patchedGPU := machineFixture("worker-1", components.RoleWorker, 21), gpuMachine("gpu-2", 32, components.GPU{Mapping: "rtx3090"})
+		worker.Patches, patchedGPU.Patches = naming(ofNode), naming(ofNode)
+		args := clusterFixture("k3s-dev", machineFixture("control-1", components.RoleControlPlane, 11), worker,
+			gpuMachine("gpu-1", 31, components.GPU{Mapping: "rtx3090"}), patchedGPU)
+		args.Templates, args.Patches = []*components.TalosTemplate{template}, naming(ofCluster)
+		return components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+	}))
+	require.NoError(t, err)
+	withDriver, err := components.Schematic{}.WithDriver(components.NVIDIAOpen).ID()
+	require.NoError(t, err)
+	for node, want := range map[string]string{
+		"control-1": ofCluster, "worker-1": ofNode, "gpu-2": ofNode,
+		"gpu-1": "factory.talos.dev/nocloud-installer/" + withDriver + ":v1.12.4",
+	} {
+		update := r.Named(t, tokenCommand, "k3s-dev-"+node+"-membership").Inputs["update"].StringValue()
+		require.Equal(t, want, state.UpgradeImage(update), node)
+	}
 }
 
 // TestOthersWaitForTheCanary, and only for what it has to do.

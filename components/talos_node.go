@@ -28,7 +28,7 @@ type TalosNode struct {
 	// planned is the configuration and patches are merged over it, without the machine's own Patches.
 	planned pulumi.StringInput
 	patches pulumi.StringArray
-	// installer is the image that Talos is installed from, and upgraded to.
+	// installer is the image that Talos is installed from unless patches name another.
 	installer string
 }
 

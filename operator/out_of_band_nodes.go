@@ -57,7 +57,11 @@ func otherRelease(member state.Membership, seen nodeops.Observation) []byHand {
 	if err != nil || recorded == (nodeops.Release{Version: seen.Talos, Schematic: seen.Schematic}) {
 		return nil
 	}
-	runs := path.Join(path.Dir(member.Image), cmp.Or(seen.Schematic, "unknown")+":"+seen.Talos)
+	name := cmp.Or(seen.Schematic, "unknown")
+	if recorded.Schematic == seen.Schematic {
+		name, _, _ = strings.Cut(path.Base(member.Image), ":") // it may be that of an image from elsewhere
+	}
+	runs := path.Join(path.Dir(member.Image), name+":"+seen.Talos)
 	return []byHand{{urn: member.URN, have: map[string]any{state.PropertyUpdate: member.WithImage(runs)}}}
 }
 

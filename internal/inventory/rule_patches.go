@@ -6,6 +6,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/machineconfig"
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // patches checks that Talos' own code reads each patch. A JSON patch cannot be applied to em-infra's configurations, which have
@@ -28,7 +30,25 @@ func (c *checker) patches(patches []Patch, at *strictyaml.Path, report report) {
 				What: "is a JSON patch", Rule: "a configuration has several documents, which it cannot tell apart",
 				Do: "write it as a strategic merge patch",
 			})
+			continue
 		}
+		c.installer(patch, at.Index(i), report)
+	}
+}
+
+// installer checks that an image of a patch is of the inventory's release, to which each node is upgraded and with which it is
+// compared.
+func (c *checker) installer(patch Patch, at *strictyaml.Path, report report) {
+	image, err := machineconfig.InstallerIn([]string{string(patch)})
+	talos := c.inv.Cluster.Talos.Version
+	if err != nil || image == "" || talos.IsZero() {
+		return
+	}
+	if release := versions.OfImage(image); release.IsZero() || release.Compare(talos.Version) != 0 {
+		report(at, fault{
+			What: "names an installer image of another release than talos.version", Rule: "each node is brought to that image, and is to run " + talos.String(),
+			Got: image[strings.LastIndex(image, ":")+1:], Do: "give the image with the tag " + talos.String() + ", or remove machine.install.image: em-infra names that of talos.schematic",
+		})
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/siderolabs/image-factory/pkg/constants"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // Release is a build of Talos: two nodes with the same one run the same system with the same extensions.
@@ -30,16 +32,21 @@ func (r Release) String() string {
 	return fmt.Sprintf("%s (schematic %.*s)", r.Version, shownDigits, r.Schematic)
 }
 
-// installerForm matches an installer image of the Image Factory.
-var installerForm = regexp.MustCompile(`^[^\s]+/[a-z-]+-installer(?:-secureboot)?/([0-9a-f]{64}):(v[0-9]\S*)$`)
+// factoryForm matches an installer image of an Image Factory.
+var factoryForm = regexp.MustCompile(`[/-]installer(?:-secureboot)?/([0-9a-f]{64})[:@]`)
 
-// ReleaseOf returns the release that an installer image of the Image Factory has.
+// ReleaseOf returns the release that an installer image has. One from elsewhere, which a patch of the inventory may name, has no
+// schematic.
 func ReleaseOf(image string) (Release, error) {
-	match := installerForm.FindStringSubmatch(image)
-	if match == nil {
-		return Release{}, fmt.Errorf("%q is no installer image of an Image Factory: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4", image)
+	version := versions.OfImage(image)
+	if version.IsZero() {
+		return Release{}, fmt.Errorf("%q is no installer image with a release of Talos: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4", image)
 	}
-	return Release{Version: match[2], Schematic: match[1]}, nil
+	release := Release{Version: version.String()}
+	if match := factoryForm.FindStringSubmatch(image); match != nil {
+		release.Schematic = match[1]
+	}
+	return release, nil
 }
 
 // Running is what a node runs.

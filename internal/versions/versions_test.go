@@ -145,3 +145,18 @@ func TestEachStopOfAWayIsAllowed(t *testing.T) {
 		require.Equal(t, versions.Newest(), here)
 	}
 }
+
+func TestTheReleaseOfAnImage(t *testing.T) {
+	t.Parallel()
+	for reference, want := range map[string]string{
+		"factory.talos.dev/nocloud-installer/376567988ad3:v1.12.4":   "v1.12.4",
+		"registry.example.org:5000/installer:v1.13.0-beta.0":         "v1.13.0-beta.0",
+		"registry.example.org/installer:v1.12.4@sha256:376567988ad3": "v1.12.4",
+		"registry.example.org:5000/installer":                        "v0.0.0",
+		"registry.example.org/installer@sha256:376567988ad3":         "v0.0.0",
+		"registry.example.org/installer:latest":                      "v0.0.0",
+		"":                                                           "v0.0.0",
+	} {
+		require.Equal(t, want, versions.OfImage(reference).String(), reference)
+	}
+}

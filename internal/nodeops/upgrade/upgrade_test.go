@@ -87,9 +87,9 @@ func TestUpgradeThatFails(t *testing.T) {
 			image: factory + plain + ":v1.15.0",
 			want:  "control-1 is untouched, because Talos v1.12.4 → v1.15.0 skips v1.13, v1.14 (control-1 runs v1.12.4): go talos.version v1.12.11 → talos.version v1.13.9 → talos.version v1.14.1 → talos.version v1.15.0, with an up after each, then run up again",
 		},
-		"an image from elsewhere": {
-			image: "ghcr.io/siderolabs/installer:v1.12.11",
-			want:  `control-1 is untouched: "ghcr.io/siderolabs/installer:v1.12.11" is no installer image of an Image Factory: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4`,
+		"an image without a release": {
+			image: "ghcr.io/siderolabs/installer:latest",
+			want:  `control-1 is untouched: "ghcr.io/siderolabs/installer:latest" is no installer image with a release of Talos: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,8 +2,8 @@ package risk
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
@@ -15,16 +15,13 @@ type Image struct {
 	Schematic string
 }
 
-// parseImage reads the reference of an installer image, HOST/nocloud-installer/SCHEMATIC:VERSION. The release is zero if the tag is
-// none.
+// parseImage reads the reference of an installer image. It is zero if the tag is no release.
 func parseImage(reference string) Image {
-	var image Image
-	schematic, tag, _ := strings.Cut(reference[strings.LastIndex(reference, "/")+1:], ":")
-	image.Schematic = schematic
-	if version, err := versions.Parse(tag); err == nil {
-		image.Talos = version
+	release, err := nodeops.ReleaseOf(reference)
+	if err != nil {
+		return Image{}
 	}
-	return image
+	return Image{Talos: versions.OfImage(reference), Schematic: release.Schematic}
 }
 
 func (i Image) isKnown() bool { return !i.Talos.IsZero() }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/versions"
@@ -62,11 +61,11 @@ func (o OtherImage) isNewer() bool {
 
 // talos returns the release in an installer's reference, which is its tag; empty if the tag is not a release.
 func (i Image) talos() string {
-	tag := i.Installer[strings.LastIndex(i.Installer, ":")+1:]
-	if _, err := versions.Parse(tag); err != nil {
+	release := versions.OfImage(i.Installer)
+	if release.IsZero() {
 		return ""
 	}
-	return tag
+	return release.String()
 }
 
 func schematicText(id string) string {
