@@ -18,7 +18,7 @@ type ask struct {
 	shared bool
 }
 
-// asksOf returns the demands on the storages of a host, in a fixed order. Existing disks need no more space.
+// asksOf returns the demands on the storages of a host, in a fixed order. A disk that is there needs no more space.
 func asksOf(inv *inventory.Inventory, found Snapshot, host string) []ask {
 	asks := templateAsks(inv, found, host)
 	for _, node := range inv.Nodes {
@@ -44,12 +44,16 @@ func templateAsks(inv *inventory.Inventory, found Snapshot, host string) []ask {
 	return []ask{iso, disk}
 }
 
-// nodeAsks returns the demands of a node's disks.
+// nodeAsks returns the demands of a node's disks. A disk that is elsewhere is copied as a whole: its provider stops the machine before
+// that, and leaves it off if there is no room.
 func nodeAsks(inv *inventory.Inventory, found Snapshot, node inventory.Node) []ask {
 	config := found.ownConfig(node)
 	var asks []ask
 	for i, disk := range disks(node) {
-		missing := disk.sizeGiB - sizeGiB(config[disk.device])
+		missing := disk.sizeGiB
+		if drive := config[disk.device]; found.holds(node, disk.storage, drive) {
+			missing -= sizeGiB(drive)
+		}
 		cloned := i == 0 && inv.Cluster.TemplateHost(node.Host) != node.Host
 		asks = append(asks, ask{storage: disk.storage, content: "images", sizeGiB: max(missing, 0), shared: cloned})
 	}
@@ -62,6 +66,18 @@ func (found Snapshot) ownConfig(node inventory.Node) pve.GuestConfig {
 		return nil
 	}
 	return found.Configs[node.VMID].Value
+}
+
+// holds reports whether a drive of a node's machine is where its disk is to be: on that storage and, unless the hosts share it, on the
+// node's host.
+func (found Snapshot) holds(node inventory.Node, storage, drive string) bool {
+	on, _, _ := strings.Cut(drive, ":")
+	guest, there := found.guest(node.VMID)
+	if !there || on != storage {
+		return false
+	}
+	known, _ := named(found.Hosts[node.Host].Storages.Value, storage)
+	return bool(known.Shared) || guest.Node == node.Host
 }
 
 // sizeGiB returns the size in a drive's configuration, as in tank:vm-101-disk-0,size=64G.
