@@ -97,7 +97,7 @@ type GPU struct {
 	// Mapping is the name of a PCI resource mapping of Proxmox VE. It may be named more than once if it contains several devices
 	// of the host. Exactly one of mapping and bdf is given.
 	Mapping string `yaml:"mapping"`
-	// BDF is the PCI address on the host, e.g. 0000:01:00.0.
+	// BDF is the PCI address on the host, e.g. 0000:01:00.0. A machine that runs gets another device when it is stopped and started.
 	BDF BDF `yaml:"bdf"`
 	// DeviceID is vendor:device, e.g. 10de:2204. Given with bdf.
 	DeviceID PCIID `yaml:"deviceId"`

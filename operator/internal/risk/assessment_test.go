@@ -563,6 +563,19 @@ func rows() []row {
 			" DELETE   site-token-backup  an API token\n          programs that use it are refused from then on\n", "",
 		},
 		{
+			"the device of a GPU", "another card, which the machine gets when it is started", otherCard(apitype.OpSame, nil),
+			" CHANGE   gpu-1  PCI device 0000:01:00.0 → 0000:02:00.0; deviceId 10de:2204 → 10de:2684\n" +
+				"          the node has the former device until its VM is stopped and started, which a reboot of Talos does not do: run `qm reboot 121` on vmhost after the up, when the node may be away for a minute\n", "",
+		},
+		{
+			"the device of a GPU", "another card for a machine that is made anew", otherCard(apitype.OpCreate, nil),
+			" CREATE   gpu-1  VM 121 on vmhost, 192.168.20.31\n", "",
+		},
+		{
+			"the device of a GPU", "another card for a machine that reboots", otherCard(apitype.OpUpdate, memory, "memory.dedicated"),
+			" REBOOT   gpu-1  PCI device 0000:01:00.0 → 0000:02:00.0; deviceId 10de:2204 → 10de:2684; memory 8192 → 16384 MiB\n          drained, reboots, about 1 min\n", "",
+		},
+		{
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1")},
 			}),

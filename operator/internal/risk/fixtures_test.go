@@ -160,3 +160,19 @@ func kubernetes(from, to string) event {
 	}
 	return event{op: apitype.OpUpdate, kind: token.Command, name: "lab-kubernetes", parent: urn(token.TalosCluster, "lab"), old: command(from), new: command(to), changed: []string{"update"}}
 }
+
+// otherCard returns a node whose GPU becomes another card, and to whose machine op happens.
+func otherCard(op apitype.OpType, changes map[string]any, changed ...string) []event {
+	worker := event{op: apitype.OpSame, kind: token.GPUWorker, name: "lab-gpu-1"}
+	events := node("gpu-1", "worker", 121, op, changes, changed...)
+	events[0].parent = urn(worker.kind, worker.name)
+	maps := func(path, id string) map[string]any {
+		return map[string]any{"name": "gpu-1-gpu0", "maps": []any{map[string]any{
+			"node": "vmhost", "path": path, "id": id, "subsystemId": "1462:3881", "iommuGroup": 14.0,
+		}}}
+	}
+	return append(append([]event{worker}, events...), event{
+		op: apitype.OpUpdate, kind: token.PCIMapping, name: "lab-gpu-1-gpu0", parent: urn(worker.kind, worker.name),
+		old: maps("0000:01:00.0", "10de:2204"), new: maps("0000:02:00.0", "10de:2684"), changed: []string{"maps[0].path", "maps[0].id"},
+	})
+}

@@ -60,6 +60,7 @@ var rules = []rule{
 	{"a metric server or a backup job", hostDefinition, hostDefinitionChanged},
 	{"the access control", hostAccess, hostAccessChanged},
 	{"a token", hostToken, hostTokenChanged},
+	{"the device of a GPU", deviceOfNode, deviceChanged},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},
 	{"anything else", func(plan.Step, topology) bool { return true }, otherChanged},
