@@ -2,6 +2,7 @@ package pve
 
 import (
 	"context"
+	"strings"
 )
 
 // PCIDevice is a device of a host. IDs are hexadecimal and may begin with 0x.
@@ -17,6 +18,18 @@ type PCIDevice struct {
 	DeviceName      string `json:"device_name"`
 	// IOMMUGroup is negative if the host's IOMMU is off.
 	IOMMUGroup int `json:"iommugroup"`
+}
+
+// PCIAddress returns an address of a configuration or of a mapping with its domain and function: Proxmox VE may leave both out. Without
+// a function it is the whole slot, whose first function has the facts.
+func PCIAddress(text string) string {
+	if strings.Count(text, ":") == 1 {
+		text = "0000:" + text
+	}
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return strings.ToLower(text)
 }
 
 // PCIDevices returns the devices of a host, without bridges, memory controllers and processors.

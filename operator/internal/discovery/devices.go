@@ -23,23 +23,12 @@ func (m Machine) gpus() []gpuKeys {
 			continue
 		}
 		for one := range strings.SplitSeq(strings.TrimPrefix(first, "host="), ";") { // several functions, for instance
-			device := m.deviceAt(address(one))
+			device := m.deviceAt(pve.PCIAddress(one))
 			device.allFunctions = !strings.Contains(one, ".")
 			keys = append(keys, device)
 		}
 	}
 	return keys
-}
-
-// address returns a PCI address with its domain and function: Proxmox VE may leave both out.
-func address(text string) string {
-	if strings.Count(text, ":") == 1 {
-		text = "0000:" + text
-	}
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return strings.ToLower(text)
 }
 
 // deviceAt returns the device at an address, with the facts that the host told.

@@ -97,6 +97,22 @@ func TestGPUFindings(t *testing.T) {
 			preflight.Fail, "mapping rtx does not fit pve1: Configuration for pci device '0000:01:00.0' not correct", "correct it under Datacenter, Resource Mappings",
 		},
 		{
+			"mapping of a whole slot that another machine has", byMapping, func(s *preflight.Snapshot) {
+				add(s, nas("running"), pve.GuestConfig{"hostpci0": "mapping=rtx,pcie=1"})
+				change(s, "pve1", func(h *preflight.Host) { h.Mappings.Value = mapping(wholeSlot) })
+			},
+			preflight.Fail, "PCI 0000:01:00.0 on pve1 is in use by VM 205 (nas on pve1)", "remove its hostpci from VM 205 (nas on pve1), or choose another device",
+		},
+		{
+			"a second mapping that has the card as its second device", byMapping, func(s *preflight.Snapshot) {
+				add(s, nas("running"), pve.GuestConfig{"hostpci0": "mapping=nas"})
+				change(s, "pve1", func(h *preflight.Host) {
+					h.Mappings.Value = append(mapping(wholeSlot), pve.Mapping{ID: "nas", Map: []string{"node=pve1,path=0000:03:00;0000:01:00.0"}})
+				})
+			},
+			preflight.Fail, "PCI 0000:01:00.0 on pve1 is in use by VM 205 (nas on pve1)", "remove its hostpci from VM 205 (nas on pve1), or choose another device",
+		},
+		{
 			"mapping with too few devices", strings.Replace(byMapping, "[{mapping: rtx}]", "[{mapping: rtx}, {mapping: rtx}]", 1), func(s *preflight.Snapshot) {
 				change(s, "pve1", func(h *preflight.Host) { h.Mappings.Value = mapping(rtxEntry) })
 			},
@@ -118,6 +134,26 @@ func TestGPUFindings(t *testing.T) {
 				preflight.Evaluate(inventoryOf(t, clusterYAML, test.nodes), found).Unsound())
 		})
 	}
+}
+
+// wholeSlot is a mapping of all functions of a card, as the web interface writes it for "All functions".
+const wholeSlot = "id=10de:2204,node=pve1,path=0000:01:00,iommugroup=14,subsystem-id=1462:3881"
+
+// TestAMappingOfAWholeSlot has the first function of its slot: its card is looked at like any other, and offered to nobody.
+func TestAMappingOfAWholeSlot(t *testing.T) {
+	t.Parallel()
+	_, found := sound(t)
+	change(&found, "pve1", func(h *preflight.Host) { h.Mappings.Value = mapping(wholeSlot) })
+	nodes := strings.Replace(nodesYAML, `{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}`, "{mapping: rtx}", 1)
+	report := preflight.Evaluate(inventoryOf(t, clusterYAML, nodes), found)
+	require.Empty(t, report.Unsound())
+	var sentences []string
+	for _, check := range report {
+		if check.Name == "gpu" {
+			sentences = append(sentences, check.Sentence)
+		}
+	}
+	require.Equal(t, []string{"PCI 0000:01:00.0 on pve1 is NVIDIA Corporation GA102 [GeForce RTX 3090] and free"}, sentences)
 }
 
 func TestAMappingThatFits(t *testing.T) {

@@ -66,9 +66,19 @@ func differs(gpu inventory.GPU, device pve.PCIDevice) []string {
 	return facts
 }
 
-// mappedOn returns the addresses of a mapping on a host.
+// mappedOn returns the addresses of a mapping on a host: of each device its first function.
 func mappedOn(mapping pve.Mapping, host string) []string {
 	var addresses []string
+	for _, path := range pathsOn(mapping, host) {
+		first, _, _ := strings.Cut(path, ";") // several functions of one device
+		addresses = append(addresses, pve.PCIAddress(first))
+	}
+	return addresses
+}
+
+// pathsOn returns the paths of a mapping on a host as they are written: a path without a function is the whole slot.
+func pathsOn(mapping pve.Mapping, host string) []string {
+	var paths []string
 	for _, entry := range mapping.Map {
 		var node, path string
 		for option := range strings.SplitSeq(entry, ",") {
@@ -80,11 +90,10 @@ func mappedOn(mapping pve.Mapping, host string) []string {
 			}
 		}
 		if node == host {
-			first, _, _ := strings.Cut(path, ";") // several functions of one device
-			addresses = append(addresses, first)
+			paths = append(paths, path)
 		}
 	}
-	return addresses
+	return paths
 }
 
 // passed returns the addresses and mappings that a guest's configuration passes through.

@@ -169,7 +169,9 @@ func (g gpuHost) holders(device pve.PCIDevice) []pve.Guest {
 		addresses, mappings := passed(g.configs[guest.VMID].Value)
 		for _, mapping := range g.Mappings.Value {
 			if slices.Contains(mappings, mapping.ID) {
-				addresses = append(addresses, mappedOn(mapping, g.name)...)
+				for _, path := range pathsOn(mapping, g.name) {
+					addresses = append(addresses, strings.Split(path, ";")...)
+				}
 			}
 		}
 		holds := slices.ContainsFunc(addresses, func(address string) bool { return covers(address, device.Address) })
