@@ -8,6 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/machineconfig"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
 // runtimeClass is the name of the RuntimeClass and of its containerd handler, which Talos' extension nvidia-container-toolkit
@@ -32,7 +33,7 @@ func (c *ClusterAddons) addGPUSupport(ctx *pulumi.Context) error {
 		return err
 	}
 	for _, m := range c.args.Cluster.args.Machines {
-		if len(m.GPUs) == 0 {
+		if m.offers() == 0 {
 			continue
 		}
 		if _, err := c.addCommand(ctx, "gpu-"+m.Name, gpu.check(m), pulumi.DependsOn([]pulumi.Resource{plugin})); err != nil {
@@ -98,11 +99,22 @@ func (g GPUSupport) sharing() string {
 	return fmt.Sprintf("version: v1\nsharing:\n  timeSlicing:\n    resources:\n      - name: %s\n        replicas: %d\n", nodeops.GPUResource, g.SharesPerGPU)
 }
 
+// offers returns how many GPUs the device plugin finds on a machine: those of NVIDIA's. A device of a mapping that exists already counts as
+// one, since its facts are not known here.
+func (m Machine) offers() (count int) {
+	for _, gpu := range m.GPUs {
+		if gpu.Device == nil || nvidia.IsGPU(gpu.Device.BDF, gpu.Device.DeviceID) {
+			count++
+		}
+	}
+	return count
+}
+
 // check returns the command that checks one machine.
 func (g GPUSupport) check(m Machine) string {
 	operation := []string{
 		"node gpu --name", m.Name, "--address", m.endpoint(),
-		"--devices", fmt.Sprint(len(m.GPUs)), "--offered", fmt.Sprint(len(m.GPUs) * max(g.SharesPerGPU, 1)),
+		"--devices", fmt.Sprint(m.offers()), "--offered", fmt.Sprint(m.offers() * max(g.SharesPerGPU, 1)),
 	}
 	if g.SmokeTestImage != "" {
 		operation = append(operation, "--smoke-test", g.SmokeTestImage)

@@ -257,6 +257,32 @@ func TestOperationsOnTheCluster(t *testing.T) {
 	}
 }
 
+// TestOnlyNVIDIAsGPUsAreAwaited: other functions of a card, and devices of other makers, are passed through like them, and the device
+// plugin does not offer them.
+func TestOnlyNVIDIAsGPUsAreAwaited(t *testing.T) {
+	t.Parallel()
+	device := func(address, id string) components.GPU {
+		return components.GPU{Mapping: "m" + strings.NewReplacer(":", "", ".", "").Replace(address), Device: &components.PCIDevice{BDF: address, DeviceID: id, SubsystemID: "1462:3881"}}
+	}
+	gpu, sound, other := device("0000:01:00.0", "10de:2204"), device("0000:01:00.1", "10de:1aef"), device("0000:03:00.0", "1002:73bf")
+	for want, gpus := range map[string][]components.GPU{
+		"--devices 1 --offered 4": {gpu, sound, other},
+		"--devices 2 --offered 8": {gpu, sound, {Mapping: "rtx3090"}},
+		"":                        {other},
+	} {
+		r, err := run(t, false, discard(func(ctx *pulumi.Context, providers pulumi.ResourceOption) (*components.ClusterAddons, error) {
+			return withAddons("k3s-dev", everyAddon(), func(args *components.TalosClusterArgs) { args.Machines[1].GPUs = gpus })(ctx, providers)
+		}))
+		require.NoError(t, err)
+		names := r.Names(tokenCommand)
+		if want == "" {
+			require.NotContains(t, strings.Join(names, "\n"), "addons-gpu-")
+			continue
+		}
+		require.Contains(t, r.Named(t, tokenCommand, "k3s-dev-addons-gpu-k3s-dev-gpu-1").Inputs["create"].StringValue(), want)
+	}
+}
+
 func TestKeysAloneWaitForNoNode(t *testing.T) {
 	t.Parallel()
 

@@ -83,3 +83,13 @@ func GenerationOf(id string) Generation {
 	}
 	return devices[at].generation
 }
+
+// IsGPU reports whether a PCI device, by its address on the host and its ID such as 10de:2204, is a GPU of NVIDIA's. That of a card is
+// its first function, and sound, USB and their like are the others; a GPU that is newer than the table is one by that.
+func IsGPU(address, id string) bool {
+	if GenerationOf(id) != Unknown {
+		return true
+	}
+	maker, _, _ := strings.Cut(strings.ToLower(id), ":")
+	return maker == vendor && strings.HasSuffix(address, ".0")
+}

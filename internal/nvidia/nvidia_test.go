@@ -152,3 +152,23 @@ func TestReleasesOfTheBranches(t *testing.T) {
 	require.Zero(t, nvidia.LTS.Release("v1.99.0"))
 	require.Zero(t, nvidia.LTS.Release(""))
 }
+
+// A card has its GPU as its first function: sound, USB and its controller follow it.
+func TestWhichDeviceIsAGPU(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		address, id string
+		want        bool
+	}{
+		{"0000:01:00.0", "10de:2204", true},
+		{"0000:01:00.0", "10DE:2204", true},
+		{"0000:01:00.1", "10de:1aef", false}, // its sound
+		{"0000:01:00.0", "10de:ffff", true},  // newer than the table
+		{"0000:01:00.1", "10de:fffe", false},
+		{"0000:01:00.4", "10de:2235", true}, // a virtual function
+		{"0000:03:00.0", "1002:73bf", false},
+		{"0000:03:00.0", "8086:56c0", false},
+	} {
+		require.Equal(t, test.want, nvidia.IsGPU(test.address, test.id), "%s %s", test.address, test.id)
+	}
+}

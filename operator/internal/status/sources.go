@@ -14,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/nvidia"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
@@ -86,7 +87,7 @@ func mounts(disks []inventory.DataDisk) []string {
 	return names
 }
 
-// offered returns the number of GPUs that the device plugin offers on a node.
+// offered returns the number of GPUs that the device plugin offers on a node, which are NVIDIA's.
 func offered(support *inventory.GPUSupport, node inventory.Node) int64 {
 	if support == nil {
 		return 0
@@ -95,7 +96,13 @@ func offered(support *inventory.GPUSupport, node inventory.Node) int64 {
 	if slicing := support.DevicePlugin.TimeSlicing; slicing != nil {
 		shares = slicing.Replicas
 	}
-	return int64(len(node.GPUs) * shares)
+	count := 0
+	for _, gpu := range node.GPUs {
+		if gpu.Mapping != "" || nvidia.IsGPU(string(gpu.BDF), string(gpu.DeviceID)) {
+			count++
+		}
+	}
+	return int64(count * shares)
 }
 
 // askNodes asks each machine in the state. A node that does not answer is a finding, not an error.
