@@ -92,7 +92,8 @@ type DataDisk struct {
 	SizeGiB int
 	// Storage that holds it. Required. A change stops the machine, moves the disk and starts it again.
 	Storage string
-	// Mount is the name of the Talos user volume on it, mounted at /var/mnt/<Mount>. Required. A change loses the data.
+	// Mount is the name of the Talos user volume on it, mounted at /var/mnt/<Mount>. Required. A change
+	// unmounts the volume and makes no other: it fills its disk, where Talos needs room for the new name.
 	Mount string
 }
 

@@ -71,6 +71,9 @@ var (
 // Running is what nodes run.
 type Running = running
 
+// RenamedVolumes returns the volumes of nodes that an inventory has under other names.
+var RenamedVolumes = running.renamed
+
 // Commented is a preview whose comment is written: the steps of its plan, what was allowed, and what must not show.
 func Commented(p Preview, steps []plan.Step, allowed []Permission, stack string, place remedy.Place, hide *artifacts.Redactor) *Preview {
 	p.steps, p.allowed, p.stack, p.place, p.hide = steps, allowed, stack, place, hide

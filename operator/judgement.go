@@ -51,7 +51,11 @@ func (s *session) Judge(ctx context.Context, seen outOfBand, targets []string, o
 	steps := plan.Steps(events)
 	seen.mark(steps)
 	steps, changes = plan.Within(targets, steps), span.Counted(targets, events, changes)
-	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.Running.Images, Unread: s.unread.names(), Restore: s.restorer.restore.risk()})
+	known := risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.Running.Images, Unread: s.unread.names(), Restore: s.restorer.restore.risk()}
+	if s.inventory != nil {
+		known.Renamed = seen.Running.renamed(s.inventory.Nodes)
+	}
+	assessment := assess(steps, s.recovery, known)
 	if s.inventory != nil {
 		judgeVersions(&assessment, s.inventory, seen.Running.Nodes)
 	}

@@ -1,10 +1,14 @@
 package operator
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 	"github.com/em-infra/em-infra/internal/versions"
 	"github.com/em-infra/em-infra/operator/internal/risk"
 )
@@ -12,8 +16,30 @@ import (
 // running is what the nodes run, as far as they answered.
 type running struct {
 	Nodes    []versions.Node
-	Images   map[string]risk.Image // by the name of the node
+	Images   map[string]risk.Image       // by the name of the node
+	Volumes  map[string][]nodeops.Volume // likewise
 	reported []NodeVersions
+}
+
+// renamed returns the volumes on data disks whose names the inventory does not have any more, and has others in their place that the
+// node does not have yet. A node that did not answer has none.
+func (r running) renamed(nodes inventory.Nodes) (renamed []risk.RenamedVolume) {
+	for _, node := range nodes {
+		has := map[string]string{}
+		for _, volume := range r.Volumes[node.Name] {
+			has[volume.Drive] = volume.Name
+		}
+		held := slices.Collect(maps.Values(has))
+		for i, disk := range node.DataDisks {
+			former := has[hardware.SCSIDrive(hardware.DataDisk(i))]
+			isWanted := slices.ContainsFunc(node.DataDisks, func(d inventory.DataDisk) bool { return d.Mount == former })
+			if former == "" || isWanted || slices.Contains(held, disk.Mount) {
+				continue
+			}
+			renamed = append(renamed, risk.RenamedVolume{Node: node.Name, Key: fmt.Sprintf("dataDisks[%d].mount", i), Has: former, Wanted: disk.Mount})
+		}
+	}
+	return renamed
 }
 
 // Add adds the answer of a node; the zero answer is none. An API server that is newer than the kubelets, as an upgrade of Kubernetes
@@ -34,6 +60,10 @@ func (r *running) Add(name string, seen nodeops.Observation) {
 		r.Images = map[string]risk.Image{}
 	}
 	r.Images[name] = risk.Image{Talos: talos, Schematic: seen.Schematic}
+	if r.Volumes == nil {
+		r.Volumes = map[string][]nodeops.Volume{}
+	}
+	r.Volumes[name] = seen.Volumes
 }
 
 // parsed returns a version that a node reports; zero if it is none, as that of a build of one's own may be.

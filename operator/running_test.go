@@ -34,6 +34,36 @@ func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
 	require.Equal(t, "0123", seen.Images["cp-1"].Schematic)
 }
 
+// TestVolumesThatAreToHaveOtherNames: a volume that is on no disk yet may be renamed, and two that change their places keep their names.
+func TestVolumesThatAreToHaveOtherNames(t *testing.T) {
+	t.Parallel()
+	volumes := []nodeops.Volume{
+		{Name: "EPHEMERAL", Phase: "ready", Drive: "scsi0"}, {Name: "data", Phase: "ready", Drive: "scsi1"}, {Name: "models", Phase: "failed"},
+		{Name: "scratch", Phase: "ready", Drive: "scsi3"},
+	}
+	for name, test := range map[string]struct {
+		mounts []string
+		want   []risk.RenamedVolume
+	}{
+		"as they are":            {[]string{"data", "models", "scratch"}, nil},
+		"the first":              {[]string{"fast", "models", "scratch"}, []risk.RenamedVolume{{Node: "w-1", Key: "dataDisks[0].mount", Has: "data", Wanted: "fast"}}},
+		"one that is on no disk": {[]string{"data", "weights", "scratch"}, nil},
+		"places that change":     {[]string{"scratch", "models", "data"}, nil},
+		"one more":               {[]string{"data", "models", "scratch", "fast"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen operator.Running
+			seen.Add("w-1", nodeops.Observation{Talos: "v1.12.4", Volumes: volumes})
+			node := inventory.Node{Name: "w-1"}
+			for _, mount := range test.mounts {
+				node.DataDisks = append(node.DataDisks, inventory.DataDisk{Mount: mount})
+			}
+			require.Equal(t, test.want, operator.RenamedVolumes(seen, inventory.Nodes{node, {Name: "w-2", DataDisks: []inventory.DataDisk{{Mount: "fast"}}}}))
+		})
+	}
+}
+
 // TestAnInventoryIsJudgedByWhatRuns: Kubernetes goes first, so it must fit the Talos that runs.
 func TestAnInventoryIsJudgedByWhatRuns(t *testing.T) {
 	t.Parallel()

@@ -73,7 +73,7 @@ type DataDisk struct {
 	SizeGiB int `yaml:"sizeGiB" required:"true"`
 	// Storage of the disk. Default: the node's diskStorage.
 	Storage string `yaml:"storage"`
-	// Mount is the name of the Talos user volume, which is mounted at /var/mnt/NAME. Required.
+	// Mount is the name of the Talos user volume, which is mounted at /var/mnt/NAME. It cannot change once the volume is made. Required.
 	Mount string `yaml:"mount" required:"true"`
 }
 

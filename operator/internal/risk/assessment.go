@@ -58,6 +58,8 @@ type Seen struct {
 	Unread []string
 	// Images are what the nodes run; a node that did not answer has none.
 	Images map[string]Image
+	// Renamed are volumes on the nodes' disks that are to have other names.
+	Renamed []RenamedVolume
 	// Restore is the restore of etcd in the same run; nil for none.
 	Restore *Restore
 }
@@ -102,6 +104,7 @@ func Assess(steps []plan.Step, seen Seen) Assessment {
 		a.Findings = append(a.Findings, *bySubject[subject])
 	}
 	a.addRestore(seen.Restore)
+	a.addRenamed(seen.Renamed, cluster)
 	slices.SortStableFunc(a.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.Subject, b.Subject))
 	})

@@ -1,9 +1,6 @@
 package risk
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Restore is a restore of etcd in the same run.
 type Restore struct {
@@ -38,11 +35,6 @@ func (a *Assessment) addRestore(r *Restore) {
 		} else {
 			emptied.Means = []string{"it joins the restored etcd"}
 		}
-		at := slices.IndexFunc(a.Findings, func(f Finding) bool { return f.Subject == name })
-		if at < 0 {
-			a.Findings = append(a.Findings, emptied)
-		} else {
-			a.Findings[at].merge(emptied)
-		}
+		a.add(emptied)
 	}
 }
