@@ -59,8 +59,12 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	schematic, err := stacks.TemplateSchematic(s.inventory)
+	if err != nil {
+		return nil, err
+	}
 	return preflight.Run(ctx, preflight.Subject{
-		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory,
+		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory, Schematic: schematic,
 		Owner: s.owner, Known: s.known, Makers: makers, Servers: servers, ServerAddresses: s.plainServers(), SparesServers: s.sparesNAS, Box: box, KnownDatasets: s.datasets,
 	})
 }

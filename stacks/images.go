@@ -49,6 +49,9 @@ func imageOf(c inventory.Cluster, n inventory.Node, factory *url.URL) (Image, er
 	return Image{Schematic: id, Installer: components.Installer(factory, c.Talos.Version.String(), id)}, err
 }
 
+// TemplateSchematic returns the ID of the schematic that the ISO of an inventory's templates is made from.
+func TemplateSchematic(inv *inventory.Inventory) (string, error) { return schematic(inv.Cluster).ID() }
+
 func schematic(c inventory.Cluster) components.Schematic {
 	return components.Schematic{Extensions: c.Talos.Schematic.Extensions, KernelArgs: c.Talos.Schematic.KernelArgs}
 }

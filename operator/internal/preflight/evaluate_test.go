@@ -1,6 +1,7 @@
 package preflight_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,18 +105,49 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// An unreachable factory is only a warning if nothing has to be downloaded.
-func TestAFactoryThatIsNotNeeded(t *testing.T) {
+// TestWhenTheFactoryIsNeeded: an unreachable factory is only a warning if nothing has to be downloaded.
+func TestWhenTheFactoryIsNeeded(t *testing.T) {
+	t.Parallel()
+	const other = "fedcba9876543210aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	for name, test := range map[string]struct {
+		schematic    string
+		withoutGPUs  bool
+		fails, warns int
+	}{
+		"all templates stand":               {withoutGPUs: true, warns: 1},
+		"they have the schematic":           {schematic: "0123456789abcdef" + other[16:], withoutGPUs: true, warns: 1},
+		"they have another schematic":       {schematic: other, withoutGPUs: true, fails: 1},
+		"a worker with GPUs does not stand": {fails: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inv, found := sound(t)
+			if test.withoutGPUs {
+				nodes, _, _ := strings.Cut(nodesYAML, "  - name: gpu1")
+				inv = inventoryOf(t, clusterYAML, nodes)
+			}
+			for vmid, node := range map[int]string{9000: "pve1", 9001: "pve2"} {
+				add(&found, pve.Guest{VMID: vmid, Name: "talos-v1.12.4-base", Node: node, Type: "qemu", Template: true},
+					pve.GuestConfig{"ide0": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom"})
+			}
+			found.Factory.Versions.Err, found.Factory.Schematic = errDown, test.schematic
+			report := preflight.Evaluate(inv, found)
+			require.Equal(t, test.fails, report.Count(preflight.Fail), report.Unsound())
+			require.Equal(t, test.warns, report.Count(preflight.Warn), report.Unsound())
+		})
+	}
+}
+
+func TestATemplateOfAnotherSchematic(t *testing.T) {
 	t.Parallel()
 	inv, found := sound(t)
-	for vmid, node := range map[int]string{9000: "pve1", 9001: "pve2"} {
-		add(&found, pve.Guest{VMID: vmid, Name: "talos-v1.12.4-base", Node: node, Type: "qemu", Template: true},
-			pve.GuestConfig{"ide0": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom"})
-	}
-	found.Factory.Versions.Err = errDown
-	report := preflight.Evaluate(inv, found)
-	require.Zero(t, report.Count(preflight.Fail))
-	require.Equal(t, 1, report.Count(preflight.Warn))
+	found.Factory.Schematic = "fedcba9876543210aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	add(&found, pve.Guest{VMID: 9000, Name: "talos-v1.12.4-base", Node: "pve1", Type: "qemu", Template: true},
+		pve.GuestConfig{"ide0": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom"})
+	require.Contains(t, preflight.Evaluate(inv, found), preflight.Check{
+		Name: "template", Result: preflight.OK,
+		Sentence: "template 9000 (talos-v1.12.4-base on pve1) is of Talos v1.12.4 with another schematic: up replaces it by one of talos.schematic",
+	})
 }
 
 func TestSummary(t *testing.T) {

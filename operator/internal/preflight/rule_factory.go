@@ -7,13 +7,13 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// checkFactory checks whether the schematic can be resolved and its ISO downloaded. If all templates exist, nothing is downloaded,
-// and an unreachable factory is only a warning.
+// checkFactory checks whether the schematic can be resolved and its ISO downloaded. If nothing of that is to be done, an unreachable
+// factory is only a warning.
 func checkFactory(s *collector, inv *inventory.Inventory, found Snapshot) {
 	talos := inv.Cluster.Talos
 	factory := found.Factory
 	away := s.fail
-	if templatesStand(inv, found) {
+	if factoryIsSpared(inv, found) {
 		away = s.warn
 	}
 	mark := len(s.checks)
@@ -42,9 +42,12 @@ func checkFactory(s *collector, inv *inventory.Inventory, found Snapshot) {
 // inOneLine returns the text of an error without line breaks, since it may quote an answer.
 func inOneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
-func templatesStand(inv *inventory.Inventory, found Snapshot) bool {
-	return !slices.ContainsFunc(inv.TemplateHosts(), func(host string) bool {
-		vmid := inv.Cluster.TemplateVMID(host)
-		return templateVersion(found.Configs[vmid].Value) != inv.Cluster.Talos.Version.String()
-	})
+// factoryIsSpared reports whether a run needs nothing of the factory: the templates have the ISO of the inventory, and no worker with
+// GPUs is made, whose own schematic the factory is asked for.
+func factoryIsSpared(inv *inventory.Inventory, found Snapshot) bool {
+	stale := func(host string) bool {
+		return !imageIn(found.Configs[inv.Cluster.TemplateVMID(host)].Value).wantedBy(inv, found)
+	}
+	isNew := func(worker inventory.Node) bool { return found.ownConfig(worker) == nil }
+	return !slices.ContainsFunc(inv.TemplateHosts(), stale) && !slices.ContainsFunc(inv.Nodes.GPUWorkers(), isNew)
 }

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// isoVersion matches the version in the name of a template's ISO (components/image.go).
-var isoVersion = regexp.MustCompile(`iso/talos-(v[^/,]+?)-nocloud-`)
+// isoName matches the version and the beginning of the schematic's ID in the name of a template's ISO (components/image.go).
+var isoName = regexp.MustCompile(`iso/talos-(v[^/,]+?)-nocloud-([0-9a-f]{16})?`)
 
 func checkTemplates(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if found.Guests.Err != nil {
@@ -27,17 +28,17 @@ func checkTemplates(s *collector, inv *inventory.Inventory, found Snapshot) {
 			continue
 		}
 		if !isBeingMade(guest, found.Configs[vmid]) && found.Configs[vmid].Err == nil && !found.belongs(guest) {
-			whose, remedy := found.stranger(guest, templateVersion(found.Configs[vmid].Value) != "")
+			whose, remedy := found.stranger(guest, imageIn(found.Configs[vmid].Value).version != "")
 			s.fail("template", remedy+anotherTemplate, "VMID %d of the template on %s is taken by %s%s", vmid, host, Described(guest), whose)
 			continue
 		}
-		checkTemplate(s, inv, host, guest, found.Configs[vmid])
+		checkTemplate(s, inv, host, guest, found.Configs[vmid], found.Factory.Schematic)
 	}
 }
 
-func checkTemplate(s *collector, inv *inventory.Inventory, host string, guest pve.Guest, config Reading[pve.GuestConfig]) {
+func checkTemplate(s *collector, inv *inventory.Inventory, host string, guest pve.Guest, config Reading[pve.GuestConfig], schematic string) {
 	wanted := inv.Cluster.Talos.Version.String()
-	version := templateVersion(config.Value)
+	image := imageIn(config.Value)
 	switch {
 	case isBeingMade(guest, config):
 		s.warn("template", beingMade, "VM %d on %s is being made; it is taken for the template, which a run before may have begun", guest.VMID, guest.Node)
@@ -47,12 +48,14 @@ func checkTemplate(s *collector, inv *inventory.Inventory, host string, guest pv
 		s.fail("template", anotherTemplate, "VMID %d of the template on %s is taken by %s", guest.VMID, host, Described(guest))
 	case config.Err != nil:
 		s.unread("template", Described(guest), config.Err)
-	case version == "":
+	case image.version == "":
 		s.fail("template", "set another proxmox.template.vmid, or delete that template", "%s is not one of ours: no Talos ISO is in its drive", Described(guest))
-	case version != wanted:
-		s.ok("template", "%s is of Talos %s: up replaces it by one of %s, running nodes stay as they are", Described(guest), version, wanted)
+	case image.version != wanted:
+		s.ok("template", "%s is of Talos %s: up replaces it by one of %s, running nodes stay as they are", Described(guest), image.version, wanted)
+	case !image.hasSchematic(schematic):
+		s.ok("template", "%s is of Talos %s with another schematic: up replaces it by one of talos.schematic", Described(guest), image.version)
 	default:
-		s.ok("template", "%s is of Talos %s", Described(guest), version)
+		s.ok("template", "%s is of Talos %s", Described(guest), image.version)
 	}
 }
 
@@ -62,19 +65,37 @@ func isOurTemplate(inv *inventory.Inventory, guest pve.Guest) bool {
 	return guest.Type == qemu && guest.Name == inv.Cluster.TemplateName()
 }
 
-// templateVersion returns the version of the Talos ISO in a template's drive; empty if there is none.
-func templateVersion(config pve.GuestConfig) string {
-	var versions []string
+// templateImage is what a template's ISO is made from; zero if there is none.
+type templateImage struct {
+	version   string
+	schematic string // the beginning of its ID
+}
+
+// wantedBy reports whether the image is the inventory's.
+func (i templateImage) wantedBy(inv *inventory.Inventory, found Snapshot) bool {
+	return i.version == inv.Cluster.Talos.Version.String() && i.hasSchematic(found.Factory.Schematic)
+}
+
+// hasSchematic reports whether it may be of a schematic: an ID that is not known, here or there, is no difference.
+func (i templateImage) hasSchematic(id string) bool {
+	return id == "" || strings.HasPrefix(id, i.schematic)
+}
+
+// imageIn returns the image of the Talos ISO in a template's drive.
+func imageIn(config pve.GuestConfig) templateImage {
+	var images []templateImage
 	for key, drive := range config {
 		if !strings.Contains(drive, "media=cdrom") || strings.HasPrefix(key, "unused") {
 			continue
 		}
-		if match := isoVersion.FindStringSubmatch(drive); match != nil {
-			versions = append(versions, match[1])
+		if match := isoName.FindStringSubmatch(drive); match != nil {
+			images = append(images, templateImage{match[1], match[2]})
 		}
 	}
-	if len(versions) == 0 {
-		return ""
+	if len(images) == 0 {
+		return templateImage{}
 	}
-	return slices.Min(versions)
+	return slices.MinFunc(images, func(a, b templateImage) int {
+		return cmp.Or(strings.Compare(a.version, b.version), strings.Compare(a.schematic, b.schematic))
+	})
 }

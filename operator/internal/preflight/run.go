@@ -25,6 +25,8 @@ type Subject struct {
 	Host pve.Connection
 	// Factory is the URL of the Image Factory.
 	Factory *url.URL
+	// Schematic is the ID of the schematic of the templates. Default: empty, not known.
+	Schematic string
 	// Box is the TrueNAS box of the inventory; nil without `storage:`.
 	Box *Box
 	// KnownDatasets are the datasets in the state, with their pools.

@@ -71,6 +71,8 @@ type Host struct {
 // Factory contains the facts about an Image Factory.
 type Factory struct {
 	URL string
+	// Schematic is the ID of the schematic that the templates' ISO is made from; empty if it is not known.
+	Schematic string
 	// Versions are the versions of Talos that it builds.
 	Versions Reading[[]string]
 	// Needed are the extensions of the inventory's images.
