@@ -19,6 +19,7 @@ var rules = []rule{
 	checkAddresses,
 	checkNameservers,
 	checkTemplates,
+	checkISOs,
 	checkMemory,
 	checkCores,
 	checkGPUs,

@@ -49,12 +49,14 @@ func (g *gatherer) proxmox(ctx context.Context) {
 	g.hosts(ctx)
 	g.configs(ctx)
 	g.wait()
+	g.isos(ctx)
+	g.wait()
 }
 
 func newGatherer(subject Subject, paths []string) *gatherer {
 	g := &gatherer{subject: subject, paths: paths, found: Snapshot{
 		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
-		Configs: map[int]Reading[pve.GuestConfig]{}, FormerNames: subject.FormerNames, Makers: subject.Makers, Servers: subject.Servers, ServerAddresses: subject.ServerAddresses, SparesServers: subject.SparesServers, Owner: subject.Owner, Knows: map[int]bool{},
+		Configs: map[int]Reading[pve.GuestConfig]{}, ISOs: map[pve.ISO]Reading[bool]{}, FormerNames: subject.FormerNames, Makers: subject.Makers, Servers: subject.Servers, ServerAddresses: subject.ServerAddresses, SparesServers: subject.SparesServers, Owner: subject.Owner, Knows: map[int]bool{},
 	}}
 	g.group.SetLimit(atOnce)
 	return g

@@ -81,6 +81,15 @@ func (i templateImage) hasSchematic(id string) bool {
 	return id == "" || strings.HasPrefix(id, i.schematic)
 }
 
+// imageOf returns the image of a Talos ISO by its name; zero for another volume.
+func imageOf(volume string) templateImage {
+	match := isoName.FindStringSubmatch(volume)
+	if match == nil {
+		return templateImage{}
+	}
+	return templateImage{match[1], match[2]}
+}
+
 // imageIn returns the image of the Talos ISO in a template's drive.
 func imageIn(config pve.GuestConfig) templateImage {
 	var images []templateImage
@@ -88,8 +97,8 @@ func imageIn(config pve.GuestConfig) templateImage {
 		if !strings.Contains(drive, "media=cdrom") || strings.HasPrefix(key, "unused") {
 			continue
 		}
-		if match := isoName.FindStringSubmatch(drive); match != nil {
-			images = append(images, templateImage{match[1], match[2]})
+		if image := imageOf(drive); image != (templateImage{}) {
+			images = append(images, image)
 		}
 	}
 	if len(images) == 0 {

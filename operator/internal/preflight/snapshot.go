@@ -33,6 +33,8 @@ type Snapshot struct {
 	Guests Reading[[]pve.Guest]
 	// Configs are the configurations of the guests on online hosts by VMID.
 	Configs map[int]Reading[pve.GuestConfig]
+	// ISOs are those in the nodes' drives, and whether each is there.
+	ISOs map[pve.ISO]Reading[bool]
 	// Factory contains the facts about the Image Factory as seen from this machine.
 	Factory Factory
 	// NAS contains the facts about the TrueNAS box of the inventory; nil without one.
