@@ -86,7 +86,7 @@ func (v gpuView) judge(node GPUNode) error {
 	misfits := v.misfits(driver)
 	switch {
 	case !whole:
-		say("its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: %s): give it the image of a gpu-worker with `talosctl upgrade`", enumerate(v.extensions))
+		say("its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: %s): run `em-infra up`, which upgrades it to the image of a gpu-worker; a patch with machine.install.image has to name one with them", enumerate(v.extensions))
 	case len(misfits) > 0:
 		say("its driver (%s) does not drive %s: %s", driver.In(v.talos), strings.Join(misfits, "; nor "), v.remedy())
 	case !slices.Contains(v.modules, gpuModule) && len(v.devices) > 0:
@@ -112,7 +112,7 @@ func (v gpuView) remedy() string {
 	if _, there := nvidia.Fitting(v.generations(), v.talos); !there {
 		return remedy
 	}
-	return remedy + " for it in nodes.yaml, run up, then give it that image with `talosctl upgrade`"
+	return remedy + " for it in nodes.yaml, then run `em-infra up`, which upgrades it to that image"
 }
 
 // generations returns the generation of each device.

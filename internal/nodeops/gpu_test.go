@@ -26,11 +26,11 @@ func TestWhatIsWrongWithGPUs(t *testing.T) {
 		},
 		"no device and half a driver": {
 			view: nodeops.GPUView{Extensions: []string{"nvidia-container-toolkit-lts", "qemu-guest-agent"}},
-			want: noDevice + "\nits Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: nvidia-container-toolkit-lts, qemu-guest-agent): give it the image of a gpu-worker with `talosctl upgrade`",
+			want: noDevice + "\nits Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: nvidia-container-toolkit-lts, qemu-guest-agent): run `em-infra up`, which upgrades it to the image of a gpu-worker; a patch with machine.install.image has to name one with them",
 		},
 		"no extension": {
 			view: nodeops.GPUView{Devices: ampere},
-			want: "its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: none): give it the image of a gpu-worker with `talosctl upgrade`",
+			want: "its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: none): run `em-infra up`, which upgrades it to the image of a gpu-worker; a patch with machine.install.image has to name one with them",
 		},
 		"no module": {
 			view: nodeops.GPUView{Devices: ampere, Extensions: pair},
@@ -38,11 +38,11 @@ func TestWhatIsWrongWithGPUs(t *testing.T) {
 		},
 		"a toolkit of another branch": {
 			view: nodeops.GPUView{Devices: ampere, Extensions: []string{"nvidia-container-toolkit-production", "nvidia-open-gpu-kernel-modules-lts"}, Modules: modules},
-			want: "its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: nvidia-container-toolkit-production, nvidia-open-gpu-kernel-modules-lts): give it the image of a gpu-worker with `talosctl upgrade`",
+			want: "its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: nvidia-container-toolkit-production, nvidia-open-gpu-kernel-modules-lts): run `em-infra up`, which upgrades it to the image of a gpu-worker; a patch with machine.install.image has to name one with them",
 		},
 		"a driver that does not drive the card": {
 			view: nodeops.GPUView{Devices: pascal, Extensions: pair},
-			want: "its driver (open, lts, which is R580 in Talos v1.12.4) does not drive 10de:1b38 (Pascal needs proprietary kernel modules, the open ones begin with Turing): write driver: {kernelModuleType: proprietary, branch: lts} for it in nodes.yaml, run up, then give it that image with `talosctl upgrade`",
+			want: "its driver (open, lts, which is R580 in Talos v1.12.4) does not drive 10de:1b38 (Pascal needs proprietary kernel modules, the open ones begin with Turing): write driver: {kernelModuleType: proprietary, branch: lts} for it in nodes.yaml, then run `em-infra up`, which upgrades it to that image",
 		},
 		"a card that no driver drives": {
 			view: nodeops.GPUView{Devices: []string{"10de:102d"}, Extensions: pair},
