@@ -8,6 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/inventory/systems"
@@ -70,6 +71,14 @@ var (
 
 // Running is what nodes run.
 type Running = running
+
+// OtherRelease returns the update of a membership whose image is what the node runs; empty if it runs the recorded one.
+func OtherRelease(member state.Membership, seen nodeops.Observation) string {
+	for _, changed := range otherRelease(member, seen) {
+		return changed.have[state.PropertyUpdate].(string)
+	}
+	return ""
+}
 
 // RenamedVolumes returns the volumes of nodes that an inventory has under other names.
 var RenamedVolumes = running.renamed

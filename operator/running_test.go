@@ -1,10 +1,12 @@
 package operator_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/operator"
@@ -32,6 +34,24 @@ func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
 	}, said)
 	require.Len(t, seen.Images, 3)
 	require.Equal(t, "0123", seen.Images["cp-1"].Schematic)
+}
+
+// TestAnotherReleaseThanTheRecordedOne: an image from elsewhere, which a patch names, has no schematic.
+func TestAnotherReleaseThanTheRecordedOne(t *testing.T) {
+	t.Parallel()
+	const schematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+	for _, test := range []struct{ image, talos, schematic, want string }{
+		{"factory.talos.dev/nocloud-installer/" + schematic + ":v1.12.4", "v1.12.4", schematic, ""},
+		{"factory.talos.dev/nocloud-installer/" + schematic + ":v1.12.4", "v1.12.2", schematic, "factory.talos.dev/nocloud-installer/" + schematic + ":v1.12.2"},
+		{"factory.talos.dev/nocloud-installer/" + schematic + ":v1.12.4", "v1.12.4", "", "factory.talos.dev/nocloud-installer/unknown:v1.12.4"},
+		{"registry.example.org:5000/installer:v1.12.4", "v1.12.4", "", ""},
+		{"registry.example.org:5000/installer:v1.12.4", "v1.12.2", "", "registry.example.org:5000/installer:v1.12.2"},
+		{"registry.example.org:5000/installer:v1.12.4", "v1.12.4", schematic, "registry.example.org:5000/" + schematic + ":v1.12.4"},
+	} {
+		member := state.Membership{Update: "em-infra node upgrade --image " + test.image, Image: test.image}
+		have := operator.OtherRelease(member, nodeops.Observation{Talos: test.talos, Schematic: test.schematic})
+		require.Equal(t, test.want, strings.TrimPrefix(have, "em-infra node upgrade --image "), test)
+	}
 }
 
 // TestVolumesThatAreToHaveOtherNames: a volume that is on no disk yet may be renamed, and two that change their places keep their names.
