@@ -59,12 +59,26 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	r.disksAreFound(r.nodes()[2])
 	r.roomComesWithTheNextBoot()
 	r.mustRun(0, "preview", "--lab", "--refresh")
+	r.aVolumeKeepsItsName()
 
 	r.onTerminal(0, "destroy", "--lab", "--yes")
 	after := r.hostFiles()
 	require.Equal(t, before.VMs, after.VMs, "every machine is gone, the template too")
 	require.Len(t, after.ISOs, len(before.ISOs)+1, "the ISO is kept: a machine that names it would not start without it")
 	require.NoFileExists(t, filepath.Join(r.dir(), "kubeconfig"))
+}
+
+// aVolumeKeepsItsName: the disk that Talos has given to models has no room for another volume.
+func (r *rehearsal) aVolumeKeepsItsName() {
+	r.t.Helper()
+	r.edit("nodes.yaml", "mount: models", "mount: weights")
+	seen := len(r.calls())
+	refused := r.mustRun(3, "up", "--lab", "--yes")
+	require.Contains(r.t, refused, "dataDisks[0].mount models → weights cannot change: the disk keeps the volume that was made on it")
+	require.Contains(r.t, refused, "set dataDisks[0].mount back to models for k3s-dev-worker-2")
+	require.Empty(r.t, writes(r.calls()[seen:]))
+	r.edit("nodes.yaml", "mount: weights", "mount: models")
+	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
 // nodes returns the nodes of the talosconfig that up has written.
