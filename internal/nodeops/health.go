@@ -70,7 +70,7 @@ func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling
 	}
 	former, err := h.bootThatEnds(ctx, change, off)
 	if err != nil {
-		return rolling.Terms{}, fmt.Errorf("%s: whether its configuration reboots it is not known: %w", change.Node.Name, err)
+		return rolling.Terms{}, &rolling.SilentError{Unknown: "whether its configuration reboots it", Err: err}
 	}
 	if (change.Reboots || former != "") && !takesNothing {
 		if err := h.keepsMajority(members, change.Node); err != nil {

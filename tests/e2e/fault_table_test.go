@@ -60,7 +60,7 @@ var faultTable = []faultRow{
 	{"node-does-not-boot", both(stops("nothing answers at")), never(nothingBoots), both(stops("nothing answers at").mendedBy(resetsTheSilentMachines))},
 	{"node-of-another-cluster", both(stops("a node of another cluster, or another server, answers at its address").mendedBy(deletesTheMachine)), never(nothingInstalled), never(nothingInstalled)},
 	{"never-leaves-maintenance", both(stops("has been in maintenance mode for").mendedBy(resetsTheMachines)), never(nothingInstalled), never(nothingInstalled)},
-	{"apply-hangs", both(stops("it hangs")), never(nothingConfigured), course{once: bears(), lasting: stops("whether its configuration reboots it is not known: its Talos API does not answer")}},
+	{"apply-hangs", both(stops("it hangs")), never(nothingConfigured), course{once: bears(), lasting: stops("whether its configuration reboots it is not known (its Talos API does not answer): look at the console of its VM in Proxmox VE, reset the VM if it hangs, then run up again")}},
 	{"install-fails", both(stops("its installation")), never(nothingInstalled), never(nothingInstalled)},
 	{"certificate-withheld", course{once: bears(), lasting: stops("nothing answers at")}, never(nothingBoots), course{once: bears(), lasting: stops("nothing answers at")}},
 	{"node-certificate-expired", course{once: bears(), lasting: stops("has expired or is not yet valid")}, never(nothingBoots), course{once: bears(), lasting: stops("is not valid at this time")}},

@@ -24,6 +24,19 @@ func isFinal(err error) bool {
 	return errors.Is(err, errStaysOff) || errors.As(err, &closed) || errors.As(err, &joins)
 }
 
+// SilentError is an error of [Cluster.Spare] that concerns the changed node itself, and not the others: it does not say what has to be known of
+// it before its change.
+type SilentError struct {
+	// Unknown completes "it is not known", as in "whether its configuration reboots it".
+	Unknown string
+	Err     error
+}
+
+func (e *SilentError) Error() string { return fmt.Sprintf("%s is not known (%v)", e.Unknown, e.Err) }
+
+// Unwrap returns what the node answered.
+func (e *SilentError) Unwrap() error { return e.Err }
+
 // errTooSoon is returned for a node that works, but not for long enough yet.
 var errTooSoon = errors.New("it has worked again for a moment only")
 

@@ -170,22 +170,31 @@ func (l *Lane) onceSpared(ctx context.Context, change Change) (terms Terms, err 
 		}
 		return l.admit(change, terms)
 	})
-	closed, joins := new(closedError), new(joinsError)
-	switch {
-	case last == nil:
+	if last == nil {
 		return terms, nil
-	case ctx.Err() != nil:
-		return Terms{}, fmt.Errorf("%s is untouched: %w", change.Node.Name, context.Cause(ctx))
-	case errors.As(last, &joins):
-		return Terms{}, last
-	case errors.As(last, &closed):
-		return Terms{}, fmt.Errorf("%s is untouched, because %w", change.Node.Name, last)
-	default:
-		l.mu.Lock()
-		l.unwell = true
-		l.mu.Unlock()
-		return Terms{}, fmt.Errorf("%s is untouched, because the cluster cannot do without it now (%w): mend that, then run up again", change.Node.Name, last)
 	}
+	return Terms{}, l.notSpared(ctx, change.Node, last)
+}
+
+// notSpared returns why a node is not admitted, from the result of the last check. The next node does not wait as long for a problem of the
+// cluster.
+func (l *Lane) notSpared(ctx context.Context, node Node, last error) error {
+	closed, joins, silent := new(closedError), new(joinsError), new(SilentError)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
+	case errors.As(last, &joins):
+		return last
+	case errors.As(last, &closed):
+		return fmt.Errorf("%s is untouched, because %w", node.Name, last)
+	}
+	l.mu.Lock()
+	l.unwell = true
+	l.mu.Unlock()
+	if errors.As(last, &silent) {
+		return fmt.Errorf("%s is untouched, because %w: look at the console of its VM in Proxmox VE, reset the VM if it hangs, then run up again", node.Name, last)
+	}
+	return fmt.Errorf("%s is untouched, because the cluster cannot do without it now (%w): mend that, then run up again", node.Name, last)
 }
 
 // wait describes a wait for a node, with its message and its limit.
@@ -193,6 +202,14 @@ type wait struct {
 	node  Node
 	words string // precedes the result of the last check
 	limit time.Duration
+}
+
+// saying returns what is waited for, and for how long.
+func (w wait) saying(last error) string {
+	if silent := new(SilentError); errors.As(last, &silent) {
+		return fmt.Sprintf("%v (%s at most)", last, poll.InWords(w.limit))
+	}
+	return fmt.Sprintf("%s %v (%s at most)", w.words, last, poll.InWords(w.limit))
 }
 
 func (l *Lane) tell(node Node, what string) {
@@ -212,7 +229,7 @@ func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 		if last == nil || isFinal(last) || !time.Now().Before(deadline) {
 			return true, nil
 		}
-		if what := fmt.Sprintf("%s %v (%s at most)", w.words, last, poll.InWords(w.limit)); what != told && ctx.Err() == nil {
+		if what := w.saying(last); what != told && ctx.Err() == nil {
 			told = what
 			l.tell(w.node, what)
 		}

@@ -366,6 +366,21 @@ func TestANodeThatIsNotChangedAfterAllTakesPodsAgain(t *testing.T) {
 	})
 }
 
+// TestASilentNodeIsNotTheClustersFault: what is said is about the node itself.
+func TestASilentNodeIsNotTheClustersFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		c := &cluster{unwell: &rolling.SilentError{Unknown: "whether its configuration reboots it", Err: errors.New("its Talos API does not answer")}}
+		lane := rolling.NewLane(c, rolling.Options{Tell: func(_ rolling.Node, what string) { told = append(told, what) }})
+		require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1")}),
+			"worker-1 is untouched, because whether its configuration reboots it is not known (its Talos API does not answer): look at the console of its VM in Proxmox VE, reset the VM if it hangs, then run up again")
+		require.Equal(t, []string{"whether its configuration reboots it is not known (its Talos API does not answer) (5 min at most)"}, told)
+		c.unwell = nil
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}), "its place is free")
+	})
+}
+
 // TestADrainNeedsNodesThatTakePods: those that an ended run has left cordoned take pods again before it, and nothing is drained while that
 // is not known.
 func TestADrainNeedsNodesThatTakePods(t *testing.T) {
