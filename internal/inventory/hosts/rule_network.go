@@ -21,6 +21,7 @@ func (c *checker) networks() {
 			n.vlan(vlan, at.Key("vlans").Index(v))
 		}
 		n.overlaps(host.Network, at)
+		n.mtus(host.Network, at)
 	}
 }
 
