@@ -39,7 +39,8 @@ type HostInterface struct {
 	Address, Address6 netip.Prefix
 	// Gateway and Gateway6 are default routes. Default: none.
 	Gateway, Gateway6 netip.Addr
-	// MTU in bytes, 1280 to 65520. Default: 0, that of the device.
+	// MTU in bytes, 1280 to 65520. Default: 0, that of the device. A card or bond that the interface is made of gets it, too, if it has less, and
+	// keeps it.
 	MTU int
 	// Comment of the interface. Default: none.
 	Comment string

@@ -70,7 +70,7 @@ func (r NetworkRun) plan(ctx context.Context) (*proxmox.Client, []NetworkInterfa
 	if err != nil {
 		return nil, nil, NetworkPlan{}, err
 	}
-	staged, err := r.settleStaged(ctx)
+	staged, err := r.settleStaged(ctx, present)
 	if err != nil {
 		return nil, nil, NetworkPlan{}, err
 	}
@@ -106,6 +106,10 @@ func (r NetworkRun) Differences(ctx context.Context) ([]string, error) {
 		for _, difference := range have.Differences(commented(present, r.Wanted, want)) {
 			sentences = append(sentences, want.Name+": "+difference)
 		}
+	}
+	for _, one := range lacking(present, r.Wanted) {
+		have, _ := interfaceNamed(present, one.Name)
+		sentences = append(sentences, fmt.Sprintf("%s: mtu: %s instead of %d, which %s on it has", one.Name, orNone(have.MTU), one.MTU, one.For))
 	}
 	return sentences, nil
 }
@@ -146,7 +150,7 @@ func (r NetworkRun) staged(ctx context.Context) (string, error) {
 }
 
 // settleStaged returns changes that a killed run of this stack has staged, which the plan continues, and refuses those of anybody else.
-func (r NetworkRun) settleStaged(ctx context.Context) (stagedChanges, error) {
+func (r NetworkRun) settleStaged(ctx context.Context, present []NetworkInterface) (stagedChanges, error) {
 	diff, err := r.staged(ctx)
 	if err != nil || diff == "" {
 		return stagedChanges{}, err
@@ -154,7 +158,7 @@ func (r NetworkRun) settleStaged(ctx context.Context) (stagedChanges, error) {
 	found := stagedChanges{diff, changedInterfaces(diff, r.Wanted.Mark())}
 	var others []string
 	for _, one := range found.interfaces {
-		if _, isWanted := r.Wanted.Named(one.name); !isWanted && !one.marked {
+		if _, isWanted := r.Wanted.Named(one.name); !isWanted && !one.marked && !one.raisesFor(present, r.Wanted) {
 			others = append(others, orUnknown(one.name))
 		}
 	}

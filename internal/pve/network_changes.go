@@ -13,6 +13,8 @@ type changedInterface struct {
 	marked bool   // the mark is among its lines
 	// lost are the lines that are removed from it.
 	lost []string
+	// words are the first words of the lines that are added to it or removed from it.
+	words []string
 }
 
 // stagedChanges are those that a host has staged before a run: its diff, and the interfaces that it touches.
@@ -85,6 +87,7 @@ func changedInterfaces(diff, mark string) []changedInterface {
 		}
 		if line[0] != ' ' {
 			touched[found[at].name] = true
+			found[at].words = append(found[at].words, strings.Fields(text)[0])
 		}
 		if line[0] == '-' {
 			found[at].lost = append(found[at].lost, text)

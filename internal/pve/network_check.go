@@ -29,6 +29,9 @@ func (r NetworkRun) check(ctx context.Context, client *proxmox.Client, present [
 	if err := r.checkDevices(present); err != nil {
 		return err
 	}
+	if err := r.checkMTUs(present); err != nil {
+		return err
+	}
 	for _, name := range plan.Delete {
 		users, err := r.usersOf(ctx, present, plan, name)
 		if err != nil {

@@ -14,14 +14,21 @@ import (
 type NetworkPlan struct {
 	// Create, Change and Delete are the names of interfaces.
 	Create, Change, Delete []string
+	// Raise are the MTUs of cards and bonds that are raised for what is made of them.
+	Raise []RaisedMTU
 }
 
 // IsEmpty reports whether nothing has to be staged.
-func (p NetworkPlan) IsEmpty() bool { return len(p.Create)+len(p.Change)+len(p.Delete) == 0 }
+func (p NetworkPlan) IsEmpty() bool {
+	return len(p.Create)+len(p.Change)+len(p.Delete)+len(p.Raise) == 0
+}
 
-// String returns the plan in words: vmbr1 is created, vmbr0 is changed.
+// String returns the plan in words: the MTU of eno2 is raised to 9000, vmbr1 is created, vmbr0 is changed.
 func (p NetworkPlan) String() string {
 	var parts []string
+	for _, one := range p.Raise {
+		parts = append(parts, fmt.Sprintf("the MTU of %s is raised to %d", one.Name, one.MTU))
+	}
 	for _, group := range []struct {
 		names []string
 		what  string
@@ -35,13 +42,18 @@ func (p NetworkPlan) String() string {
 
 // names returns all interfaces of the plan, sorted.
 func (p NetworkPlan) names() []string {
-	return slices.Sorted(slices.Values(slices.Concat(p.Create, p.Change, p.Delete)))
+	names := slices.Concat(p.Create, p.Change, p.Delete)
+	for _, one := range p.Raise {
+		names = append(names, one.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // planNetwork compares interfaces with what is wanted. Those that the stack has created and does not want any more are deleted; others are
 // never deleted.
 func planNetwork(present []NetworkInterface, wanted hostspec.Network) NetworkPlan {
-	var plan NetworkPlan
+	plan := NetworkPlan{Raise: planRaises(present, wanted)}
 	for _, want := range wanted.Interfaces {
 		have, there := interfaceNamed(present, want.Name)
 		switch {
@@ -81,6 +93,8 @@ func (n NetworkInterface) isMarked(mark string) bool {
 type NetworkInterface struct {
 	Name        string `json:"iface"`
 	Type        string `json:"type"`
+	Method      string `json:"method"`
+	Method6     string `json:"method6"`
 	CIDR        string `json:"cidr"`
 	CIDR6       string `json:"cidr6"`
 	Gateway     string `json:"gateway"`

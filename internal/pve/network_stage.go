@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/luthermonson/go-proxmox"
@@ -15,12 +16,20 @@ import (
 
 // stage writes the plan to the host's staged interfaces. What is staged stays there if it fails half way; the next run continues. Proxmox VE
 // checks the whole set at each call (pve-common, PVE/Network/Interfaces.pm): a port and a default route are on one interface only, and what an
-// interface is made of is there. So interfaces first give up what another is to have, then what is wanted is written, each after what is below
-// it, and at last what is not wanted is deleted, each before what is below it.
+// interface is made of is there, with no lower MTU. So MTUs of cards are raised, then interfaces give up what another is to have and what they have
+// more of MTU, each before what is below it, then what is wanted is written, each after what is below it, and at last what is not wanted is
+// deleted, each before what is below it.
 func (r NetworkRun) stage(ctx context.Context, client *proxmox.Client, present []NetworkInterface, plan NetworkPlan) error {
-	for _, name := range slices.Concat(plan.Change, plan.Delete) {
+	if err := r.raise(ctx, client, present, plan.Raise); err != nil {
+		return err
+	}
+	below := func(name string) []string {
+		one, _ := interfaceNamed(present, name)
+		return one.below()
+	}
+	for _, name := range slices.Backward(belowFirst(slices.Concat(plan.Change, plan.Delete), below)) {
 		have, _ := interfaceNamed(present, name)
-		if params := have.yield(r.Wanted); params != nil {
+		if params := have.yield(present, r.Wanted); params != nil {
 			if err := client.Put(ctx, r.pathOf(name), params, nil); err != nil {
 				return r.notStaged("changed", name, err)
 			}
@@ -30,10 +39,6 @@ func (r NetworkRun) stage(ctx context.Context, client *proxmox.Client, present [
 		if err := r.write(ctx, client, present, name); err != nil {
 			return err
 		}
-	}
-	below := func(name string) []string {
-		one, _ := interfaceNamed(present, name)
-		return one.below()
 	}
 	for _, name := range slices.Backward(belowFirst(plan.Delete, below)) {
 		if err := client.Delete(ctx, r.pathOf(name), nil); err != nil {
@@ -73,10 +78,7 @@ func (r NetworkRun) notStaged(what, name string, err error) error {
 // wantedBelow returns the interfaces that a wanted one is to be made of.
 func (r NetworkRun) wantedBelow(name string) []string {
 	want, _ := r.Wanted.Named(name)
-	if want.IsVLAN() {
-		return []string{want.Device}
-	}
-	return want.Ports
+	return want.Below()
 }
 
 // belowFirst returns names in an order in which each comes after those of them that are below it.
@@ -100,9 +102,9 @@ func belowFirst(names []string, below func(string) []string) []string {
 	return ordered
 }
 
-// yield returns the parameters by which the interface gives up the ports and the default routes that another one is to have; nil if it has none
-// of those. A PUT keeps what it does not give, but not whether the interface has an address.
-func (n NetworkInterface) yield(wanted hostspec.Network) map[string]string {
+// yield returns the parameters by which the interface gives up the ports and the default routes that another one is to have, and the MTU that is
+// too large for what it is made of; nil if it has none of those. A PUT keeps what it does not give, but not whether the interface has an address.
+func (n NetworkInterface) yield(present []NetworkInterface, wanted hostspec.Network) map[string]string {
 	ports := strings.Fields(n.BridgePorts)
 	kept := slices.DeleteFunc(slices.Clone(ports), func(port string) bool { return n.loses(port, wanted) })
 	isOfAnother := func(has func(hostspec.Interface) bool) bool {
@@ -118,10 +120,17 @@ func (n NetworkInterface) yield(wanted hostspec.Network) map[string]string {
 	if n.Gateway6 != "" && isOfAnother(func(other hostspec.Interface) bool { return other.Gateway6.IsValid() }) {
 		given = append(given, "gateway6")
 	}
-	if len(given) == 0 && len(kept) == len(ports) {
+	params := map[string]string{"type": n.Type, "cidr": n.CIDR, "cidr6": n.CIDR6, "bridge_ports": strings.Join(kept, " ")}
+	mtu, yields := n.yieldMTU(present, wanted)
+	switch {
+	case yields && mtu == 0:
+		given = append(given, "mtu")
+	case yields:
+		params["mtu"] = strconv.Itoa(mtu)
+	case len(given) == 0 && len(kept) == len(ports):
 		return nil
 	}
-	params := map[string]string{"type": n.Type, "cidr": n.CIDR, "cidr6": n.CIDR6, "bridge_ports": strings.Join(kept, " "), "delete": strings.Join(given, ",")}
+	params["delete"] = strings.Join(given, ",")
 	maps.DeleteFunc(params, func(_, value string) bool { return value == "" })
 	return params
 }

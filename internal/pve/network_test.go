@@ -78,7 +78,7 @@ func TestInterfacesAreStagedShownAndAppliedByOneReload(t *testing.T) {
 	run, said := e.networkRun(wanted())
 	plan, err := run.Foresee(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "vmbr1 is created, vmbr1.30 is created", plan.String())
+	require.Equal(t, "the MTU of eno2 is raised to 9000, vmbr1 is created, vmbr1.30 is created", plan.String())
 	require.Zero(t, e.reloads(), "nothing was changed yet")
 
 	changed, err := run.Apply(t.Context())
@@ -125,7 +125,7 @@ func TestWhatWasMadeHereIsDeletedAndNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, changed)
 	names := e.interfaces()
-	require.Equal(t, []string{"eno1", "vmbr0", "vmbr2"}, names)
+	require.Equal(t, []string{"eno1", "eno2", "eno3", "eno4", "vmbr0", "vmbr2"}, names)
 	changed, err = run.Release(t.Context())
 	require.NoError(t, err)
 	require.False(t, changed)
@@ -279,7 +279,7 @@ func TestAVLANOnWhatTheHostDoesNotHave(t *testing.T) {
 	require.EqualError(t, err, refusal)
 	_, err = run.Apply(t.Context())
 	require.EqualError(t, err, refusal)
-	require.Equal(t, []string{"eno1", "vmbr0"}, e.interfaces())
+	require.Equal(t, []string{"eno1", "eno2", "eno3", "eno4", "vmbr0"}, e.interfaces())
 
 	network.Interfaces[1].Name, network.Interfaces[1].Device = "eno1.30", "eno1"
 	run, _ = e.networkRun(network)

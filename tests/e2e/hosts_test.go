@@ -33,6 +33,7 @@ func TestE2EHosts(t *testing.T) {
 	require.Regexp(t, `(?m)^ provision +site-network-vmhost created `, output)
 	require.Regexp(t, `(?m)^ provision +site-pool-k3s-dev created `, output)
 	require.Contains(t, r.interfaces(), "vmbr1.30")
+	require.Equal(t, "9000", r.interfaceSetting("eno2", "mtu"), "a card has the MTU of its bridge")
 	require.Equal(t, []string{"rtx3090"}, r.mappings("pci"))
 	require.Equal(t, []string{"zwave"}, r.mappings("usb"))
 	require.Equal(t, "192.168.20.5", r.resolver()["dns1"])

@@ -106,7 +106,8 @@ type Addressed struct {
 	Gateway netip.Addr `yaml:"gateway"`
 	// Gateway6 is the default route of IPv6. Default: none. A host has one at most.
 	Gateway6 netip.Addr `yaml:"gateway6"`
-	// MTU in bytes, 1280 to 65520. Default: that of the device.
+	// MTU in bytes, 1280 to 65520. Default: that of the device. A card or bond that the interface is made of gets it, too, if it has less, and keeps
+	// it when the interface goes or gets less; what is named here has at least as much.
 	MTU int `yaml:"mtu"`
 	// Comment of the interface, in one line. Default: none.
 	Comment string `yaml:"comment"`

@@ -122,6 +122,34 @@ func TestEachChangeIsCheckedWithAllInterfaces(t *testing.T) {
 	}
 }
 
+// TestAnInterfaceHasAtLeastTheMTUOfWhatItCarries: a bond of its slaves, a device of its VLANs, a port of its bridge.
+func TestAnInterfaceHasAtLeastTheMTUOfWhatItCarries(t *testing.T) {
+	t.Parallel()
+
+	const network = "/nodes/vmhost/network"
+
+	l := newLab(t, nil)
+	refused := func(verb, path, params, want string) {
+		t.Helper()
+		require.Equal(t, "500 "+want, l.do(verb, network+path, values(params)).Status)
+	}
+	refused(http.MethodPost, "", "iface=vmbr1 type=bridge bridge_ports=eno2 mtu=9000", "interface 'eno2' - mtu 1500 is lower than 'vmbr1' - mtu 9000")
+	refused(http.MethodPost, "", "iface=vmbr1 type=bridge bridge_ports=eno2.30 mtu=9000", "interface 'eno2.30' - mtu 1500 is lower than 'vmbr1' - mtu 9000")
+	l.ok(http.MethodPut, network+"/eno2", values("type=eth mtu=9000"), nil)
+	l.ok(http.MethodPost, network, values("iface=vmbr1 type=bridge bridge_ports=eno2 mtu=9000"), nil)
+	l.ok(http.MethodPost, network, values("iface=vmbr1.30 type=vlan mtu=9000"), nil)
+	refused(http.MethodPut, "/vmbr1", "type=bridge mtu=8000", "interface 'vmbr1' - mtu 8000 is lower than 'vmbr1.30' - mtu 9000")
+	refused(http.MethodPut, "/eno2", "type=eth delete=mtu", "interface 'eno2' - mtu 1500 is lower than 'vmbr1' - mtu 9000")
+	l.ok(http.MethodPut, network+"/vmbr1.30", values("type=vlan mtu=8000"), nil)
+	l.ok(http.MethodPut, network+"/vmbr1", values("type=bridge mtu=8000"), nil)
+
+	l.ok(http.MethodPost, network, values("iface=bond0 type=bond slaves=eno3 bond_mode=802.3ad"), nil)
+	l.ok(http.MethodPost, network, values("iface=vmbr2 type=bridge bridge_ports=bond0 mtu=9000"), nil)
+	refused(http.MethodPut, "/bond0", "type=bond mtu=8000", "interface 'bond0' - mtu 8000 is lower than 'vmbr2' - mtu 9000")
+	l.ok(http.MethodPut, network+"/bond0", values("type=bond mtu=9000"), nil)
+	refused(http.MethodPut, "/eno3", "type=eth mtu=9500", "interface 'bond0' - mtu 9000 is lower than 'eno3' - mtu 9500")
+}
+
 // TestMappings follows a resource mapping of a GPU.
 func TestMappings(t *testing.T) {
 	t.Parallel()

@@ -44,6 +44,14 @@ type Interface struct {
 // IsVLAN reports whether the interface is a VLAN.
 func (i Interface) IsVLAN() bool { return i.Device != "" }
 
+// Below returns the interfaces that it is made of: the ports of a bridge, the device of a VLAN.
+func (i Interface) Below() []string {
+	if i.IsVLAN() {
+		return []string{i.Device}
+	}
+	return i.Ports
+}
+
 // ParseNetwork reads a network from the form of [Network.Text].
 func ParseNetwork(text string) (n Network, err error) {
 	return n, json.Unmarshal([]byte(text), &n)

@@ -25,7 +25,7 @@ func (n *network) changes() (string, error) {
 // settings are the lines of a stanza, by the field of the API (pve-common INotify.pm, __write_etc_network_interfaces).
 var settings = []struct{ field, word string }{
 	{"gateway", "gateway"}, {"bridge_ports", "bridge-ports"}, {"bridge_stp", "bridge-stp"}, {"bridge_fd", "bridge-fd"},
-	{"mtu", "mtu"}, {"vlan-raw-device", "vlan-raw-device"}, {"vlan-id", "vlan-id"},
+	{"slaves", "bond-slaves"}, {"bond_mode", "bond-mode"}, {"mtu", "mtu"}, {"vlan-raw-device", "vlan-raw-device"}, {"vlan-id", "vlan-id"},
 }
 
 // file writes interfaces in the form of /etc/network/interfaces.

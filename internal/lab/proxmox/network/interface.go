@@ -28,8 +28,20 @@ type network struct {
 	Staged map[string]iface `json:"staged,omitempty"`
 }
 
+// cards are the network cards that each host has beside the ports of its bridges. Proxmox VE lists all of them (pve-common
+// Network/Interfaces.pm, __read_etc_network_interfaces).
+var cards = []string{"eno1", "eno2", "eno3", "eno4"}
+
+func newCard(name string) iface {
+	return iface{"iface": name, "type": "eth", "method": "manual", "method6": "manual"}
+}
+
 func newNetwork(host hardware.Host) *network {
 	n := &network{Active: map[string]iface{}}
+
+	for _, name := range cards {
+		n.Active[name] = newCard(name)
+	}
 
 	for _, b := range host.Bridges {
 		bridge := iface{
@@ -51,7 +63,7 @@ func newNetwork(host hardware.Host) *network {
 		n.Active[b.Name] = bridge
 
 		for _, port := range b.Ports {
-			n.Active[port] = iface{"iface": port, "type": "eth", "method": "manual", "method6": "manual"}
+			n.Active[port] = newCard(port)
 		}
 	}
 
@@ -108,6 +120,9 @@ type shownInterface struct {
 	BridgeVLANAware int    `json:"bridge_vlan_aware,omitempty"`
 	BridgeVIDs      string `json:"bridge_vids,omitempty"`
 
+	Slaves   string `json:"slaves,omitempty"`
+	BondMode string `json:"bond_mode,omitempty"`
+
 	VLANID     string `json:"vlan-id,omitempty"`
 	VLANDevice string `json:"vlan-raw-device,omitempty"`
 }
@@ -132,8 +147,8 @@ func (i iface) show(priority int) shownInterface {
 		Address: i["address"], Netmask: i["netmask"], CIDR: i["cidr"], Gateway: i["gateway"], Address6: i["address6"],
 		Netmask6: i["netmask6"], CIDR6: i["cidr6"], Gateway6: i["gateway6"], MTU: i["mtu"], Comments: i["comments"],
 		BridgePorts: i["bridge_ports"], BridgeSTP: i["bridge_stp"], BridgeFD: i["bridge_fd"],
-		BridgeVLANAware: api.Flag(i["bridge_vlan_aware"] == "1"), BridgeVIDs: i["bridge_vids"], VLANID: i["vlan-id"],
-		VLANDevice: i["vlan-raw-device"],
+		BridgeVLANAware: api.Flag(i["bridge_vlan_aware"] == "1"), BridgeVIDs: i["bridge_vids"], Slaves: i["slaves"],
+		BondMode: i["bond_mode"], VLANID: i["vlan-id"], VLANDevice: i["vlan-raw-device"],
 	}
 }
 
