@@ -16,33 +16,45 @@ const (
 	hostStartInterval = 2 * time.Second
 )
 
-// awaitHostStarts waits while hosts start their machines after their own start. The engine would find a machine off that runs a moment later,
-// and could not start it.
-func (s *session) awaitHostStarts(ctx context.Context) error {
+// AwaitStarts implements [upHost].
+func (s *session) AwaitStarts(ctx context.Context) error {
+	return s.awaitHostStarts(ctx, s.inventory.Hosts())
+}
+
+// AwaitStarts implements [upHost]: a stack of hosts has no machines.
+func (l layerRun) AwaitStarts(ctx context.Context) error {
+	if len(l.layer.systems()) == 0 {
+		return nil
+	}
+	return l.awaitHostStarts(ctx, l.layer.Hosts())
+}
+
+// awaitHostStarts waits while hosts start their machines. The engine would find a machine off that runs a moment later, and could not start it.
+// If that is not known, or takes too long, the run goes on: it can be run again.
+func (s *session) awaitHostStarts(ctx context.Context, hosts []string) error {
 	reader, err := pve.NewReader(s.host)
 	if err != nil {
 		return refused(err)
 	}
 	limited, cancel := context.WithTimeout(ctx, hostStartLimit)
 	defer cancel()
-	told := ""
+	starting := ""
 	err = poll.Until(limited, hostStartInterval, func(ctx context.Context) (done bool, err error) {
-		hosts, err := reader.StartingHosts(ctx)
-		if names := strings.Join(hosts, ", "); names != told && names != "" {
-			told = names
-			s.emit(Note{Text: fmt.Sprintf("waits for %s, which starts its machines after its own start, %s at most", names, poll.InWords(hostStartLimit))})
+		found, err := reader.StartingHosts(ctx, hosts)
+		if names := strings.Join(found, ", "); names != starting && names != "" {
+			starting = names
+			s.emit(Note{Text: fmt.Sprintf("waits for hosts that start their machines: %s (%s at most)", names, poll.InWords(hostStartLimit))})
 		}
-		return len(hosts) == 0, err
+		return len(found) == 0, err
 	})
 	switch {
 	case err == nil:
-		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case limited.Err() != nil:
-		s.emit(Note{Text: told + " still starts its machines: this run goes on, and may find one switched on that was off"})
-		return nil
+		s.emit(Note{Text: "hosts still start their machines: " + starting + "; this run goes on, and if a machine is switched on before it starts that one, run up again"})
 	default:
-		return refused(err)
+		s.emit(Note{Text: fmt.Sprintf("whether hosts start their machines is not known: %v", err)})
 	}
+	return nil
 }

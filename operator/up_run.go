@@ -30,6 +30,8 @@ type upRun struct {
 type upHost interface {
 	// CheckHost refuses if the host cannot run what the inventory describes.
 	CheckHost(ctx context.Context) error
+	// AwaitStarts waits while hosts of the inventory start their machines, as after their own start.
+	AwaitStarts(ctx context.Context) error
 	// LostISOs returns the resources whose ISO was deleted.
 	LostISOs(ctx context.Context) (urns []string, err error)
 }
@@ -136,6 +138,11 @@ func (r upRun) BringUp(ctx context.Context, of span.Span, allowed []Permission) 
 	}
 	if err := r.Host.CheckHost(ctx); err != nil {
 		return err
+	}
+	if of.Covers(phase.Provision) && !r.DryRun {
+		if err := r.Host.AwaitStarts(ctx); err != nil {
+			return err
+		}
 	}
 	before, err := r.Copies.BackUp(ctx, "before-up")
 	if err != nil {

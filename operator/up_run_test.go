@@ -47,6 +47,7 @@ func (p *parts) SettleProcesses(context.Context) error {
 	return p.step("end what a killed run left working")
 }
 func (p *parts) CheckHost(context.Context) error      { return p.step("preflight") }
+func (p *parts) AwaitStarts(context.Context) error    { return p.step("wait for hosts that start") }
 func (p *parts) DeleteNeverRan(context.Context) error { return p.step("delete remnants") }
 
 func (p *parts) Recover(_ context.Context, goingUp bool) error {
@@ -153,12 +154,12 @@ func (p *parts) order() operator.UpRun {
 
 // whole is the order of the steps of an up with an existing state.
 var whole = []string{
-	"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "check etcd", "choose targets", "find changes by hand",
+	"end what a killed run left working", "preflight", "wait for hosts that start", "backup before-up", "recover (going up: true)", "check etcd", "choose targets", "find changes by hand",
 	"judge []", "consent []", "delete remnants", "snapshot of etcd", "prepare the nodes", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
 }
 
 // engineStep is the place of the engine in it.
-const engineStep = 14
+const engineStep = 15
 
 func TestTheOrderOfAnUp(t *testing.T) {
 	t.Parallel()
@@ -215,13 +216,18 @@ func TestADryRunStartsNoMachine(t *testing.T) {
 	run.DryRun = true
 	require.NoError(t, run.BringUp(t.Context(), span.Span{Last: phase.Verify}, nil))
 	require.Contains(t, p.steps, "recover (going up: false)")
+	require.NotContains(t, p.steps, "wait for hosts that start")
+
+	addons := &parts{}
+	require.NoError(t, addons.order().BringUp(t.Context(), span.Span{Last: phase.Addons, Only: true}, nil))
+	require.NotContains(t, addons.steps, "wait for hosts that start", "it starts no machine")
 }
 
 // TestARestoreOfEtcdInAnUp: nothing in the cluster is changed before etcd is restored, and a second pass changes it afterwards.
 func TestARestoreOfEtcdInAnUp(t *testing.T) {
 	t.Parallel()
 	restored := []string{
-		"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose the snapshot", "check etcd", "choose targets", "find changes by hand",
+		"end what a killed run left working", "preflight", "wait for hosts that start", "backup before-up", "recover (going up: true)", "choose the snapshot", "check etcd", "choose targets", "find changes by hand",
 		"judge []", "consent []", "delete remnants", "snapshot of etcd", "begin the restore", "prepare the state", "find lost ISOs",
 		"engine up [] [iso] (cluster: false)", "backup after-up", "finish the restore", "await Kubernetes", "find changes by hand", "judge []",
 	}
@@ -320,7 +326,7 @@ func TestAFirstUpIsJudgedForAConsentOnly(t *testing.T) {
 		if asks {
 			require.Equal(t, whole, p.steps)
 		} else {
-			require.Equal(t, append(append([]string{}, whole[:7]...), whole[9:]...), p.steps)
+			require.Equal(t, append(append([]string{}, whole[:8]...), whole[10:]...), p.steps)
 		}
 	}
 }
@@ -347,7 +353,7 @@ func TestAClusterThatDoesNotAnswer(t *testing.T) {
 
 	p = &parts{noAnswer: []string{"no answer in 10s", "no answer in 10s"}, judged: operator.Judgement{Counts: map[apitype.OpType]int{apitype.OpUpdate: 1}}}
 	require.NoError(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Verify}, nil))
-	require.Equal(t, append(append(first, "await Kubernetes"), whole[6:]...), p.steps, "what fails now says so itself")
+	require.Equal(t, append(append(first, "await Kubernetes"), whole[7:]...), p.steps, "what fails now says so itself")
 
 	p = &parts{noAnswer: []string{"no answer in 10s"}}
 	require.NoError(t, p.order().BringUp(t.Context(), span.Span{Last: phase.Provision}, nil))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/versions"
@@ -49,6 +50,9 @@ func (u Upgrade) checkNodes(ctx context.Context, seen *survey) error {
 		return err
 	}
 	for _, node := range seen.joining {
+		if slices.Contains(seen.former, node) {
+			continue // it is told when its former Node is removed
+		}
 		u.say("%s is not a Node yet: it starts with %s", node.Name, u.To)
 	}
 	return nil

@@ -53,19 +53,27 @@ func (u Upgrade) takeOutRemoved(ctx context.Context, seen *survey) {
 }
 
 // takeOutUnconfigured takes silent members whose machines wait for their first configuration for machines that join: the former ones were
-// deleted or reset, and the run that upgrades configures the new ones after the upgrade. What a former one has left in the cluster is removed
-// before the upgrade: the pods of a DaemonSet would never roll out on its Node.
+// deleted or reset. em-infra configures the new ones after the upgrade, in the same run or in the next one.
 func (u Upgrade) takeOutUnconfigured(ctx context.Context, seen *survey) {
 	u.takeOut(seen, func(m *member) bool {
-		if m.problem == nil || !nodeops.InMaintenance(ctx, m.Address.String()) {
-			return false
+		isNew := m.problem != nil && nodeops.InMaintenance(ctx, m.Address.String())
+		if isNew {
+			seen.former = append(seen.former, m.Node)
 		}
-		if err := u.health().ForgetFormer(ctx, m.Node); err != nil {
-			m.problem = err
-			return false
-		}
-		return true
+		return isNew
 	})
+}
+
+// forgetFormer removes what the former machines of those that join have left in the cluster: the pods of a DaemonSet would never roll out on
+// their Nodes.
+func (u Upgrade) forgetFormer(ctx context.Context, seen *survey) error {
+	for _, node := range seen.former {
+		if err := u.health().ForgetFormer(ctx, node); err != nil {
+			return err
+		}
+		u.say("%s waits for its configuration: what its former machine has left in the cluster is removed, and it starts with %s", node.Name, u.To)
+	}
+	return nil
 }
 
 // takeOut takes the members that join for what they are.

@@ -21,6 +21,8 @@ type survey struct {
 	members []member
 	// joining are the nodes of the inventory that are not in the cluster yet. They start with the new version.
 	joining []rolling.Node
+	// former are those of joining whose former machines have left a Node in the cluster, and a control plane its member of etcd.
+	former []rolling.Node
 	// nodeless are the nodes of the inventory that run another version and have no Node.
 	nodeless []rolling.Node
 	// foreign are the Nodes that are not in the inventory.

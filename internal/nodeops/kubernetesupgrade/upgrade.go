@@ -91,7 +91,7 @@ func (u Upgrade) Run(ctx context.Context) error {
 // move upgrades a cluster that does not run the version yet.
 func (u Upgrade) move(ctx context.Context, seen *survey) error {
 	for _, check := range []func(context.Context, *survey) error{
-		u.checkNodeless, u.checkStep, u.checkControlPlane, u.checkNodes, u.checkRemoved, u.pull,
+		u.checkNodeless, u.checkStep, u.checkControlPlane, u.checkNodes, u.checkRemoved, u.pull, u.forgetFormer,
 	} {
 		if err := check(ctx, seen); err != nil {
 			return fmt.Errorf("Kubernetes stays as it is: %w", err) //nolint:staticcheck // Kubernetes is a name

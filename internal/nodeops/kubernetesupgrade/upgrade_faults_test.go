@@ -73,12 +73,16 @@ func (c *cluster) hasAMachineMadeAnew() {
 	const third = firstControlPlane + 2
 	require.NoError(c.t, c.Fleet.Destroy(third))
 	c.PowerOn(third, "control-3")
+	require.ErrorContains(c.t, c.upgrade("v1.34.8").Run(c.t.Context()), "is a downgrade")
+	_, err := c.kubernetes().CoreV1().Nodes().Get(c.t.Context(), "control-3", metav1.GetOptions{})
+	require.NoError(c.t, err, "a refusal changes nothing")
+
 	said := &lines{}
 	upgrade := c.upgrade("v1.35.9")
 	upgrade.Progress = said
 	require.NoError(c.t, upgrade.Run(c.t.Context()))
-	require.Contains(c.t, said.said.String(), "control-3 is not a Node yet: it starts with v1.35.9\n")
-	_, err := c.kubernetes().CoreV1().Nodes().Get(c.t.Context(), "control-3", metav1.GetOptions{})
+	require.Contains(c.t, said.said.String(), "control-3 waits for its configuration: what its former machine has left in the cluster is removed, and it starts with v1.35.9\n")
+	_, err = c.kubernetes().CoreV1().Nodes().Get(c.t.Context(), "control-3", metav1.GetOptions{})
 	require.True(c.t, apierrors.IsNotFound(err), "%v", err)
 }
 

@@ -176,8 +176,8 @@ func (l *Lane) onceSpared(ctx context.Context, change Change) (terms Terms, err 
 	return Terms{}, l.notSpared(ctx, change.Node, last)
 }
 
-// notSpared returns why a node is not admitted, from the result of the last check. The next node does not wait as long for a problem of the
-// cluster.
+// notSpared returns why a node is not admitted, from the result of the last check. The next node does not wait as long, since what is wrong is
+// likely wrong for it, too.
 func (l *Lane) notSpared(ctx context.Context, node Node, last error) error {
 	closed, joins, silent := new(closedError), new(joinsError), new(SilentError)
 	switch {

@@ -33,7 +33,7 @@ func (l *Lane) drain(ctx context.Context, change Change) error {
 func (l *Lane) makeRoom(ctx context.Context, node Node) error {
 	err := l.await(ctx, wait{node, "whether the other nodes take pods is not known:", takeBackTimeout}, func(ctx context.Context) error { return l.cluster.Uncordon(ctx, l.besides(Node{})) })
 	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+		return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("%s is untouched, because nodes that a run has drained may still take no pods (%w): run up again when an API server answers", node.Name, err)
