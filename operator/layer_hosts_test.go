@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// TestAStorageThatTheStackMadeIsMadeAnew: what its Command has printed says whose the definition is. That of somebody else is not replaced.
+// TestAStorageThatTheStackMadeIsMadeAnew: what its Command has printed says whose the definition is. That of another user is not replaced.
 func TestAStorageThatTheStackMadeIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	host := hostWithTokens(t, "11111111-2222-3333-4444-555555555555")

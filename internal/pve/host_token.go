@@ -81,7 +81,7 @@ const (
 	TokenDeleted TokenRelease = "deleted"
 	// TokenGone means that it did not exist.
 	TokenGone TokenRelease = "gone before"
-	// TokenForeign means that somebody else has made the token of that name, so it stays.
+	// TokenForeign means that another user has made the token of that name, so it stays.
 	TokenForeign TokenRelease = "kept: this stack did not make it"
 )
 

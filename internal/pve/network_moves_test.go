@@ -68,20 +68,26 @@ func TestWhatMovesFromOneInterfaceToAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, step := range []struct{ before, after []hostspec.Interface }{test, {test.after, test.before}} {
-				for _, backwards := range []bool{false, true} {
-					e := newHost(t, nil)
-					run := moving(e)
-					run.is(t, step.before)
-					after := slices.Clone(step.after)
-					if backwards {
-						slices.Reverse(after)
-					}
-					run.is(t, after)
-					require.Equal(t, 2, e.reloads())
-				}
-			}
+			goesBothWays(t, test.before, test.after)
 		})
+	}
+}
+
+// goesBothWays changes the interfaces of new hosts from one list to the other and back, in both orders of the inventory.
+func goesBothWays(t *testing.T, one, other []hostspec.Interface) {
+	t.Helper()
+	for _, step := range [][2][]hostspec.Interface{{one, other}, {other, one}} {
+		for _, backwards := range []bool{false, true} {
+			e := newHost(t, nil)
+			run := moving(e)
+			run.is(t, step[0])
+			after := slices.Clone(step[1])
+			if backwards {
+				slices.Reverse(after)
+			}
+			run.is(t, after)
+			require.Equal(t, 2, e.reloads())
+		}
 	}
 }
 
@@ -109,7 +115,7 @@ func (m moved) is(t *testing.T, interfaces []hostspec.Interface) {
 	require.Empty(t, plan.String())
 }
 
-// TestStagedChangesOnTheWayToTheAPI: what somebody has staged of an interface that the inventory names, too, is not applied unless it may be. The
+// TestStagedChangesOnTheWayToTheAPI: what another user has staged of an interface that the inventory names, too, is not applied unless it may be. The
 // host shows its interfaces with what is staged, so that nothing is left to change.
 func TestStagedChangesOnTheWayToTheAPI(t *testing.T) {
 	t.Parallel()

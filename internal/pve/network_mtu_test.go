@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -109,19 +108,7 @@ func TestMTUsRiseFromBelowAndFallFromAbove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, step := range []struct{ before, after []hostspec.Interface }{test, {test.after, test.before}} {
-				for _, backwards := range []bool{false, true} {
-					e := newHost(t, nil)
-					run := moving(e)
-					run.is(t, step.before)
-					after := slices.Clone(step.after)
-					if backwards {
-						slices.Reverse(after)
-					}
-					run.is(t, after)
-					require.Equal(t, 2, e.reloads())
-				}
-			}
+			goesBothWays(t, test.before, test.after)
 		})
 	}
 }

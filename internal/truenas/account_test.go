@@ -46,7 +46,7 @@ func TestAKeyOfAnotherUserIsLeftAlone(t *testing.T) {
 	require.Nil(t, found, "nothing was written")
 	require.NoError(t, works(), "it is not reset")
 
-	// An account whose key was renamed, after which somebody else has made one of its name.
+	// An account whose key was renamed, after which another user has made one of its name.
 	box.Call(nil, "api_key.update", made.ID, map[string]any{"name": "spare"})
 	_, err = client.WriteAccount(t.Context(), account("csi"), false)
 	require.NoError(t, err)

@@ -139,7 +139,7 @@ func TestGPUFindings(t *testing.T) {
 // wholeSlot is a mapping of all functions of a card, as the web interface writes it for "All functions".
 const wholeSlot = "id=10de:2204,node=pve1,path=0000:01:00,iommugroup=14,subsystem-id=1462:3881"
 
-// TestAMappingOfAWholeSlot has the first function of its slot: its card is looked at like any other, and offered to nobody.
+// TestAMappingOfAWholeSlot has the first function of its slot: its card is looked at like any other, and it is not offered.
 func TestAMappingOfAWholeSlot(t *testing.T) {
 	t.Parallel()
 	_, found := sound(t)

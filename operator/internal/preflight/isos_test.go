@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// TestAnISOThatWasDeletedUnderANode: Proxmox VE starts no machine whose ISO is gone, and the ISO of an older node is nobody's any more.
+// TestAnISOThatWasDeletedUnderANode: Proxmox VE starts no machine whose ISO is gone, and no template uses the ISO of an older node any more.
 func TestAnISOThatWasDeletedUnderANode(t *testing.T) {
 	t.Parallel()
 	const older, wanted = "local:iso/talos-v1.12.3-nocloud-0123456789abcdef-amd64.iso", "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso"
