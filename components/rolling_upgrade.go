@@ -159,7 +159,7 @@ func (u upgrade) isNeeded(health nodeops.Health, wanted nodeops.Release, isNew b
 	if silent != nil {
 		return isNew
 	}
-	return seen.Release != wanted
+	return !seen.Release.Satisfies(wanted)
 }
 
 // leave fails the run if the node does not work again after its upgrade, and uncordons it if it does. A node that a run which was

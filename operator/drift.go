@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/versions"
 	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -100,7 +101,7 @@ func upgrades(seen running, wanted versions.State, images map[string]status.Imag
 		switch {
 		case isNode && !refused[versions.KeyTalos] && node.Talos.Compare(wanted.Talos) != 0:
 			sentences = append(sentences, fmt.Sprintf("`em-infra up` upgrades %s from Talos %s to %s", node.Name, node.Talos, wanted.Talos))
-		case isNode && !refused[versions.KeyTalos] && runs.Schematic != images[node.Name].Schematic:
+		case isNode && !refused[versions.KeyTalos] && !runsImage(runs, images[node.Name]):
 			sentences = append(sentences, fmt.Sprintf("`em-infra up` upgrades %s to the image of the inventory", node.Name))
 		}
 		if !node.Kubernetes.IsZero() && !refused[versions.KeyKubernetes] && node.Kubernetes.Compare(wanted.Kubernetes) != 0 {
@@ -108,6 +109,12 @@ func upgrades(seen running, wanted versions.State, images map[string]status.Imag
 		}
 	}
 	return sentences
+}
+
+// runsImage reports whether a node that runs the wanted version has the wanted image, too, as far as that one's name tells.
+func runsImage(runs risk.Image, wanted status.Image) bool {
+	have := nodeops.Release{Version: runs.Talos.String(), Schematic: runs.Schematic}
+	return have.Satisfies(nodeops.Release{Version: have.Version, Schematic: wanted.Schematic})
 }
 
 // hostDrift adds what the engine would change after a refresh, and what the engine's refresh does not read.

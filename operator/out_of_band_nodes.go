@@ -54,12 +54,12 @@ func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applie
 // back, or a run was killed before it recorded its upgrade.
 func otherRelease(member state.Membership, seen nodeops.Observation) []byHand {
 	recorded, err := nodeops.ReleaseOf(member.Image)
-	if err != nil || recorded == (nodeops.Release{Version: seen.Talos, Schematic: seen.Schematic}) {
+	if err != nil || seen.Release().Satisfies(recorded) {
 		return nil
 	}
 	name := cmp.Or(seen.Schematic, "unknown")
-	if recorded.Schematic == seen.Schematic {
-		name, _, _ = strings.Cut(path.Base(member.Image), ":") // it may be that of an image from elsewhere
+	if recorded.Schematic == "" || recorded.Schematic == seen.Schematic {
+		name, _, _ = strings.Cut(path.Base(member.Image), ":") // that of an image from elsewhere is no schematic
 	}
 	runs := path.Join(path.Dir(member.Image), name+":"+seen.Talos)
 	return []byHand{{urn: member.URN, have: map[string]any{state.PropertyUpdate: member.WithImage(runs)}}}

@@ -36,7 +36,7 @@ func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
 	require.Equal(t, "0123", seen.Images["cp-1"].Schematic)
 }
 
-// TestAnotherReleaseThanTheRecordedOne: an image from elsewhere, which a patch names, has no schematic.
+// TestAnotherReleaseThanTheRecordedOne: the name of an image from elsewhere, which a patch gives, tells no schematic.
 func TestAnotherReleaseThanTheRecordedOne(t *testing.T) {
 	t.Parallel()
 	const schematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
@@ -46,7 +46,8 @@ func TestAnotherReleaseThanTheRecordedOne(t *testing.T) {
 		{"factory.talos.dev/nocloud-installer/" + schematic + ":v1.12.4", "v1.12.4", "", "factory.talos.dev/nocloud-installer/unknown:v1.12.4"},
 		{"registry.example.org:5000/installer:v1.12.4", "v1.12.4", "", ""},
 		{"registry.example.org:5000/installer:v1.12.4", "v1.12.2", "", "registry.example.org:5000/installer:v1.12.2"},
-		{"registry.example.org:5000/installer:v1.12.4", "v1.12.4", schematic, "registry.example.org:5000/" + schematic + ":v1.12.4"},
+		{"registry.example.org:5000/installer:v1.12.4", "v1.12.4", schematic, ""},
+		{"registry.example.org:5000/installer:v1.12.4", "v1.12.2", schematic, "registry.example.org:5000/installer:v1.12.2"},
 	} {
 		member := state.Membership{Update: "em-infra node upgrade --image " + test.image, Image: test.image}
 		have := operator.OtherRelease(member, nodeops.Observation{Talos: test.talos, Schematic: test.schematic})
@@ -130,4 +131,13 @@ func TestWhatUpDoesAboutVersionsThatDiffer(t *testing.T) {
 			require.Equal(t, test.said, operator.Upgrades(seen, inv.Versions(), images))
 		})
 	}
+}
+
+func TestUpDoesNothingAboutACopyOfAnImage(t *testing.T) {
+	t.Parallel()
+	inv, err := inventory.Load("../internal/inventory/testdata/valid-talos-1-13")
+	require.NoError(t, err)
+	var seen operator.Running
+	seen.Add("cp-1", nodeops.Observation{Talos: "v1.13.9", Schematic: "0123", Kubelet: "v1.36.3"})
+	require.Empty(t, operator.Upgrades(seen, inv.Versions(), map[string]status.Image{"cp-1": {Installer: "registry.example.org/installer:v1.13.9"}}))
 }

@@ -44,6 +44,9 @@ type Observation struct {
 	Configuration []byte `json:"-"`
 }
 
+// Release returns what the node runs.
+func (o Observation) Release() Release { return Release{Version: o.Talos, Schematic: o.Schematic} }
+
 // Observe reads the state of one node from its own API. The error is the node's answer, for use inside a sentence.
 func (h Health) Observe(ctx context.Context, address string) (Observation, error) {
 	var seen Observation

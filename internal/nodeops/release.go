@@ -18,7 +18,8 @@ import (
 type Release struct {
 	// Version of Talos, e.g. v1.12.4.
 	Version string
-	// Schematic is the ID of the Image Factory's schematic; empty for a build from elsewhere.
+	// Schematic is the ID of the Image Factory's schematic; empty for a build from elsewhere, and where the name of an image does not
+	// tell it.
 	Schematic string
 }
 
@@ -32,11 +33,17 @@ func (r Release) String() string {
 	return fmt.Sprintf("%s (schematic %.*s)", r.Version, shownDigits, r.Schematic)
 }
 
+// Satisfies reports whether a node that runs this release needs no upgrade to the wanted one. A copy of a factory's image in a registry
+// of one's own has its schematic inside, so a node reports one that the copy's name does not tell. Then the version decides alone.
+func (r Release) Satisfies(wanted Release) bool {
+	return r.Version == wanted.Version && (wanted.Schematic == "" || r.Schematic == wanted.Schematic)
+}
+
 // factoryForm matches an installer image of an Image Factory.
 var factoryForm = regexp.MustCompile(`[/-]installer(?:-secureboot)?/([0-9a-f]{64})[:@]`)
 
-// ReleaseOf returns the release that an installer image has. One from elsewhere, which a patch of the inventory may name, has no
-// schematic.
+// ReleaseOf returns the release that the name of an installer image tells. That of one from elsewhere, which a patch of the inventory may
+// name, tells no schematic.
 func ReleaseOf(image string) (Release, error) {
 	version := versions.OfImage(image)
 	if version.IsZero() {

@@ -29,7 +29,7 @@ func (n Node) settled(ctx context.Context, wanted nodeops.Release) (nodeops.Runn
 			return false, nil
 		}
 		seen, last = now, err
-		if err == nil && seen.Release != wanted && seen.Stage != runtime.MachineStageRunning {
+		if err == nil && !seen.Release.Satisfies(wanted) && seen.Stage != runtime.MachineStageRunning {
 			last = fmt.Errorf("it is in stage %s", seen.Stage)
 		}
 		isLate := !isStopping(seen.Stage) && time.Since(began) >= n.Limits.Answer

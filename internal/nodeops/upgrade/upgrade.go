@@ -66,7 +66,7 @@ func (n Node) Run(ctx context.Context) error {
 		return err
 	}
 	if !needed {
-		n.say("%s runs %s", n.Name, wanted)
+		n.say("%s runs %s", n.Name, before.Release)
 		return nil
 	}
 	events := n.follow(ctx)
@@ -79,10 +79,10 @@ func (n Node) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if after.Release != wanted {
+	if !after.Release.Satisfies(wanted) {
 		return n.cameBackWith(after.Release, wanted, events)
 	}
-	n.say("%s runs %s", n.Name, wanted)
+	n.say("%s runs %s", n.Name, after.Release)
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (n Node) comparison(ctx context.Context) (c comparison, needed bool, err er
 	if c.wanted, err = nodeops.ReleaseOf(n.Image); err != nil {
 		return c, false, fmt.Errorf("%s is untouched: %w", n.Name, err)
 	}
-	if c.before, err = n.settled(ctx, c.wanted); err != nil || c.before.Release == c.wanted {
+	if c.before, err = n.settled(ctx, c.wanted); err != nil || c.before.Release.Satisfies(c.wanted) {
 		return c, false, err
 	}
 	return c, true, n.allows(c.before.Release, c.wanted)

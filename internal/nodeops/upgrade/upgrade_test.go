@@ -44,6 +44,24 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
+// TestUpgradeToACopyOfAnImage: its name tells no schematic, and a node that runs it reports one all the same.
+func TestUpgradeToACopyOfAnImage(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1)
+	c.fail(talos.FaultEtcdLocked, 0)
+	require.NoError(t, c.node(first, mirror+":v1.12.4", upgrade.Limits{}).Run(t.Context()), "no order is given for the version that runs")
+	require.Equal(t, "control-1 runs v1.12.4 (schematic 37656798)\n", c.said.String())
+	needed, err := c.node(first, mirror+":v1.12.4", upgrade.Limits{}).Fetch(t.Context())
+	require.NoError(t, err)
+	require.False(t, needed)
+
+	_, err = c.faults.Clear(talos.FaultEtcdLocked)
+	require.NoError(t, err)
+	require.NoError(t, c.node(first, mirror+":v1.12.11", upgrade.Limits{}).Run(t.Context()))
+	require.Equal(t, nodeops.Release{Version: "v1.12.11", Schematic: plain}, c.release(first))
+	require.Contains(t, c.said.String(), "control-1: v1.12.4 (schematic 37656798) → v1.12.11\n")
+}
+
 // TestUpgradeOfALeader: it hands on its leadership before it goes.
 func TestUpgradeOfALeader(t *testing.T) {
 	t.Parallel()

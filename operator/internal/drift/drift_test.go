@@ -137,9 +137,11 @@ func TestNode(t *testing.T) {
 
 	elsewhere := want
 	elsewhere.Schematic = ""
-	differences, err = drift.Node(elsewhere, nodeops.Observation{Talos: "v1.12.4", Configuration: want.Configuration})
-	require.NoError(t, err)
-	require.Empty(t, differences, "an image that was made elsewhere has no schematic")
+	for _, schematic := range []string{"", "3765"} {
+		differences, err = drift.Node(elsewhere, nodeops.Observation{Talos: "v1.12.4", Schematic: schematic, Configuration: want.Configuration})
+		require.NoError(t, err)
+		require.Empty(t, differences, "an image that was made elsewhere has no schematic, or one that its name does not tell")
+	}
 }
 
 func TestResources(t *testing.T) {

@@ -8,7 +8,7 @@ type Wanted struct {
 	Name string
 	// Talos is the release, e.g. v1.12.4.
 	Talos string
-	// Schematic is the ID of the image's schematic; empty for an image from another source.
+	// Schematic is the ID of the image's schematic; empty if the image's name does not tell it, as that of one from another source.
 	Schematic string
 	// Configuration is the machine configuration that was last applied. Secret.
 	Configuration []byte
@@ -20,7 +20,7 @@ func Node(want Wanted, have nodeops.Observation) ([]Difference, error) {
 	if want.Talos != have.Talos {
 		differences = append(differences, Difference{want.Name, "Talos", want.Talos, have.Talos})
 	}
-	if want.Schematic != have.Schematic {
+	if !have.Release().Satisfies(nodeops.Release{Version: have.Talos, Schematic: want.Schematic}) {
 		differences = append(differences, Difference{want.Name, "schematic", want.Schematic, have.Schematic})
 	}
 	configuration, err := Configurations(want.Name, want.Configuration, have.Configuration)

@@ -11,7 +11,7 @@ import (
 type Image struct {
 	// Talos is its release; zero if it is not known.
 	Talos versions.Version
-	// Schematic is the ID of the Image Factory's schematic; empty for an image from elsewhere.
+	// Schematic is the ID of the Image Factory's schematic; empty for an image from elsewhere, whose name does not tell one.
 	Schematic string
 }
 
@@ -26,18 +26,23 @@ func parseImage(reference string) Image {
 
 func (i Image) isKnown() bool { return !i.Talos.IsZero() }
 
-func (i Image) equals(other Image) bool {
-	return i.Schematic == other.Schematic && i.Talos.Compare(other.Talos) == 0
+// satisfies reports whether a node that runs the image needs no upgrade to the wanted one.
+func (i Image) satisfies(wanted Image) bool { return i.release().Satisfies(wanted.release()) }
+
+func (i Image) release() nodeops.Release {
+	return nodeops.Release{Version: i.Talos.String(), Schematic: i.Schematic}
 }
 
 // change returns what differs between two images in words.
 func (i Image) change(to Image) string {
 	switch {
+	case !i.isKnown() && to.Schematic == "":
+		return fmt.Sprintf("to Talos %s, unless it runs that already", to.Talos)
 	case !i.isKnown():
 		return fmt.Sprintf("to Talos %s of schematic %s, unless it runs that already", to.Talos, brief(to.Schematic))
 	case i.Talos.Compare(to.Talos) == 0:
 		return fmt.Sprintf("Talos %s, schematic %s → %s", to.Talos, brief(i.Schematic), brief(to.Schematic))
-	case i.Schematic != to.Schematic:
+	case to.Schematic != "" && i.Schematic != to.Schematic:
 		return fmt.Sprintf("Talos %s → %s, schematic %s → %s", i.Talos, to.Talos, brief(i.Schematic), brief(to.Schematic))
 	default:
 		return fmt.Sprintf("Talos %s → %s", i.Talos, to.Talos)

@@ -47,7 +47,7 @@ func nodeUpgraded(s plan.Step, t topology) *Finding {
 	if n.runs.isKnown() {
 		from = n.runs
 	}
-	if from.equals(to) {
+	if from.satisfies(to) {
 		return nil // the command compares, too, and calls nothing
 	}
 	what := fmt.Sprintf("%s (drain, reboot, about %d min)", from.change(to), upgradeMinutes)

@@ -95,6 +95,18 @@ func TestTheAnswerOfANodeCounts(t *testing.T) {
 	require.Equal(t, " UPGRADE  w-1  Talos v1.13.9, schematic none → 376567988ad3 (drain, reboot, about 3 min)\n", written(t, assessWith(seen("v1.13.9", ""), events...)))
 }
 
+// The name of a copy of an image tells no schematic, and a node that runs it reports one.
+func TestACopyOfAnImageIsJudgedByItsVersion(t *testing.T) {
+	t.Parallel()
+	seen := risk.Seen{Images: map[string]risk.Image{"w-1": {Talos: version(t, "v1.12.4"), Schematic: schematicA}}}
+	require.Equal(t, "only what the engine notes for itself would change: components, providers, checks\n",
+		written(t, assessWith(seen, upgraded("w-1", "worker", 111, "v1.12.3", "copy:v1.12.4")...)))
+	newer := upgraded("w-1", "worker", 111, "copy:v1.12.4", "copy:v1.12.11")
+	require.Equal(t, " UPGRADE  w-1  Talos v1.12.4 → v1.12.11 (drain, reboot, about 3 min)\n", written(t, assessWith(seen, newer...)))
+	require.Equal(t, " UPGRADE  w-1  to Talos v1.12.11, unless it runs that already (drain, reboot, about 3 min)\n",
+		written(t, assess(upgraded("w-1", "worker", 111, "", "copy:v1.12.11")...)))
+}
+
 // Where no node answers, the state's versions are judged.
 func TestTheStateCountsWhereNoNodeAnswers(t *testing.T) {
 	t.Parallel()

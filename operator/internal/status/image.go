@@ -1,24 +1,28 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
 	"slices"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // Image is the image from which a node's Talos should be installed.
 type Image struct {
-	// Schematic is the ID of what the Image Factory builds it from; empty for an image from elsewhere.
+	// Schematic is the ID of what the Image Factory builds it from; empty if its name does not tell it, as that of an image from
+	// elsewhere.
 	Schematic string `json:"schematic,omitempty"`
 	// Installer is its reference.
 	Installer string `json:"installer"`
 }
 
-// OtherImage is a node whose image has another schematic or release than the inventory's. The next run upgrades it.
+// OtherImage is a node whose image has another schematic or release than the inventory's. The next run upgrades it. Where the name of
+// the inventory's image tells no schematic, it is another release.
 type OtherImage struct {
 	// Node is its name.
 	Node string `json:"node"`
@@ -37,7 +41,7 @@ func (o OtherImage) String() string {
 	runs, wants := schematicText(o.Runs), brief(o.Wanted.Schematic)
 	switch wanted := o.Wanted.talos(); {
 	case wanted == "" || o.Talos == "" || wanted == o.Talos:
-	case o.Runs == o.Wanted.Schematic:
+	case o.Wanted.Schematic == "" || o.Runs == o.Wanted.Schematic:
 		runs, wants = "Talos "+o.Talos, wanted
 	default:
 		runs, wants = "Talos "+o.Talos+" of "+runs, wanted+" of "+wants
@@ -78,9 +82,6 @@ func schematicText(id string) string {
 // brief returns the beginning of an ID, enough to recognize it.
 func brief(id string) string {
 	const enough = 12
-	if id == "" {
-		return "without one"
-	}
 	return id[:min(enough, len(id))]
 }
 
@@ -89,8 +90,8 @@ func (m Machine) otherImage() *OtherImage {
 	if m.Node == nil || m.Node.Talos == "" {
 		return nil
 	}
-	wanted := m.Image.talos()
-	if m.Node.Schematic == m.Image.Schematic && (wanted == "" || wanted == m.Node.Talos) {
+	wanted := nodeops.Release{Version: cmp.Or(m.Image.talos(), m.Node.Talos), Schematic: m.Image.Schematic}
+	if m.Node.Release().Satisfies(wanted) {
 		return nil
 	}
 	return &OtherImage{Node: m.Name, Address: m.Address, Runs: m.Node.Schematic, Talos: m.Node.Talos, Wanted: m.Image}

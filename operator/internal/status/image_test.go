@@ -2,6 +2,7 @@ package status_test
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,8 +36,8 @@ func TestOtherImagesAreSaidWithWhatToDo(t *testing.T) {
 			"cp-1 runs Talos v1.13.9, the inventory's is v1.12.11: Talos never goes back to an older version: set talos.version to v1.13.9",
 		},
 		{
-			"an image from elsewhere is wanted", status.OtherImage{Node: "cp-1", Address: address, Runs: plain, Wanted: status.Image{Installer: "ghcr.io/siderolabs/installer:v1.12.4"}},
-			"cp-1 runs schematic 376567988ad3, the inventory's is without one: `em-infra up` upgrades it in place, drained, and when the cluster can do without it",
+			"an image from elsewhere is wanted", status.OtherImage{Node: "cp-1", Address: address, Runs: plain, Talos: "v1.12.2", Wanted: status.Image{Installer: "ghcr.io/siderolabs/installer:v1.12.4"}},
+			"cp-1 runs Talos v1.12.2, the inventory's is v1.12.4: `em-infra up` upgrades it in place, drained, and when the cluster can do without it",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -44,4 +45,19 @@ func TestOtherImagesAreSaidWithWhatToDo(t *testing.T) {
 			require.Equal(t, test.want, test.is.String())
 		})
 	}
+}
+
+// TestANodeThatRunsACopyOfAnImage: the name of a copy tells no schematic, and the node reports one.
+func TestANodeThatRunsACopyOfAnImage(t *testing.T) {
+	t.Parallel()
+	r := wellReport()
+	r.Machines[0].Node.Schematic, r.Machines[0].Image = "376567988ad370138ad8b2698212367b", status.Image{Installer: "registry.example.org/installer:v1.12.4"}
+	var text strings.Builder
+	require.NoError(t, r.WriteText(&text))
+	require.NotContains(t, text.String(), "the inventory's is")
+
+	r.Machines[0].Image.Installer = "registry.example.org/installer:v1.12.5"
+	text.Reset()
+	require.NoError(t, r.WriteText(&text))
+	require.Contains(t, text.String(), "image         k3s-dev-control-1 runs Talos v1.12.4, the inventory's is v1.12.5: ")
 }
