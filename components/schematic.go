@@ -8,6 +8,7 @@ import (
 	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/imagefactory"
 	"github.com/siderolabs/image-factory/pkg/schematic"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/guestagent"
 )
 
@@ -70,7 +71,7 @@ func (s Schematic) register(ctx *pulumi.Context, name string, parent pulumi.Reso
 	if id, err = s.ID(); err != nil {
 		return "", nil, fmt.Errorf("schematic: %w", err)
 	}
-	made, err := imagefactory.NewSchematic(ctx, name+"-image-schematic", &imagefactory.SchematicArgs{
+	made, err := imagefactory.NewSchematic(ctx, name+state.SuffixSchematic, &imagefactory.SchematicArgs{
 		Schematic: pulumi.String(document),
 	}, pulumi.Parent(parent), replacedBySchematic())
 	if err != nil {

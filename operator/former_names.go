@@ -30,6 +30,9 @@ func (s *session) FindFormerNames(ctx context.Context) error {
 	if err != nil {
 		return refused(err)
 	}
+	if s.unmade, err = stacks.UnmadeImages(exported.Deployment, s.inventory, former); err != nil {
+		return err
+	}
 	s.program.FormerNames = former
 	s.predecessors = stacks.Predecessors(exported.Deployment, s.inventory, former)
 	s.stack.Workspace().SetEnvVar(removal.SuccessorsVariable, successors(s.inventory, s.predecessors))

@@ -64,7 +64,7 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 		return nil, err
 	}
 	return preflight.Run(ctx, preflight.Subject{
-		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory, Schematic: schematic,
+		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory, Schematic: schematic, UnmadeImages: s.unmade,
 		Owner: s.owner, Known: s.known, Makers: makers, Servers: servers, ServerAddresses: s.plainServers(), SparesServers: s.sparesNAS, Box: box, KnownDatasets: s.datasets,
 	})
 }

@@ -43,6 +43,7 @@ type session struct {
 	configured artifacts.Planned // the program's machine configurations
 	owner      ownership.Owner   // identifies our machines, read from the state
 	known      []int             // the VMIDs in the state
+	unmade     []string          // the gpu-workers whose images are not made yet
 	datasets   []string          // on TrueNAS, in the state
 	onNAS      []tokens.Type     // the types of what the state has there
 	sparesNAS  bool              // the run touches nothing on TrueNAS

@@ -1,10 +1,14 @@
 package stacks
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
@@ -51,6 +55,22 @@ func imageOf(c inventory.Cluster, n inventory.Node, factory *url.URL) (Image, er
 
 // TemplateSchematic returns the ID of the schematic that the ISO of an inventory's templates is made from.
 func TemplateSchematic(inv *inventory.Inventory) (string, error) { return schematic(inv.Cluster).ID() }
+
+// UnmadeImages returns the names of the gpu-workers whose schematic a run sends to the Image Factory: the state has none of theirs, as that of
+// a new worker or one with its first GPU, or another one, as after a change of the driver. former are the nodes' former names.
+func UnmadeImages(deployment apitype.DeploymentV3, inv *inventory.Inventory, former map[string]string) (unmade []string, err error) {
+	for _, node := range inv.Nodes.GPUWorkers() {
+		id, err := schematic(inv.Cluster).WithDriver(driver(node)).ID()
+		if err != nil {
+			return nil, fmt.Errorf("node %s: %w", node.Name, err)
+		}
+		component := cmp.Or(former[node.Name], components.NodeName(inv.Cluster.Name, node.Name))
+		if !state.HasSchematic(deployment, component, id) {
+			unmade = append(unmade, node.Name)
+		}
+	}
+	return unmade, nil
+}
 
 func schematic(c inventory.Cluster) components.Schematic {
 	return components.Schematic{Extensions: c.Talos.Schematic.Extensions, KernelArgs: c.Talos.Schematic.KernelArgs}

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/recorder"
 	"github.com/em-infra/em-infra/stacks"
@@ -120,6 +122,25 @@ func TestEachGPUWorkerHasTheImageOfItsDriver(t *testing.T) {
 		require.Equal(t, schematicID(t, components.Schematic{}.WithDriver(driver)), images[node].Schematic, node)
 	}
 	require.Equal(t, schematicID(t, components.Schematic{}), images["cp-1"].Schematic)
+}
+
+// A run asks the factory for the images of workers whose drivers change, and of those that the state does not know.
+func TestImagesThatAreNotMadeYet(t *testing.T) {
+	t.Parallel()
+	inv, err := inventory.Load(filepath.Join("..", fixture("gpu-drivers").Inventory))
+	require.NoError(t, err)
+	var made apitype.DeploymentV3
+	for component, driver := range map[string]components.NVIDIADriver{
+		"gpu-1": components.NVIDIAProprietary, "gpu-2": components.NVIDIAOpen, "former": components.NVIDIAProprietaryProduction,
+		"gpu-4": components.NVIDIAOpenProduction,
+	} {
+		urn := resource.NewURN("home", "em-infra", "", token.Schematic, components.NodeName(inv.Cluster.Name, component)+"-image-schematic")
+		id := resource.ID(schematicID(t, components.Schematic{}.WithDriver(driver)))
+		made.Resources = append(made.Resources, apitype.ResourceV3{URN: urn, Type: token.Schematic, ID: id})
+	}
+	unmade, err := stacks.UnmadeImages(made, inv, map[string]string{"gpu-3": components.NodeName(inv.Cluster.Name, "former")})
+	require.NoError(t, err)
+	require.Equal(t, []string{"gpu-2", "gpu-5"}, unmade)
 }
 
 func schematicID(t testing.TB, s components.Schematic) string {

@@ -14,6 +14,7 @@ import (
 const (
 	SuffixMachine       = "-vm"
 	SuffixContainer     = "-ct"
+	SuffixSchematic     = "-image-schematic"
 	suffixConfiguration = "-configuration"
 	suffixMembership    = "-membership"
 )

@@ -33,6 +33,13 @@ func Templates(deployment apitype.DeploymentV3) []Template {
 	return templates
 }
 
+// HasSchematic reports whether the state has a schematic by its ID as that of a component, so that a run does not send it to the Image
+// Factory.
+func HasSchematic(deployment apitype.DeploymentV3, component, id string) bool {
+	made := first(Existing(deployment, token.Schematic), func(r *apitype.ResourceV3) bool { return r.URN.Name() == component+SuffixSchematic })
+	return made != nil && made.ID.String() == id
+}
+
 // PoolMaker returns the Command that created a resource pool, if there is one.
 func PoolMaker(deployment apitype.DeploymentV3, pool string) (urn resource.URN, found bool) {
 	maker := first(Current(deployment, token.Command), func(r *apitype.ResourceV3) bool {

@@ -3,6 +3,8 @@ package state_test
 import (
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
@@ -19,6 +21,20 @@ func TestTemplates(t *testing.T) {
 		template, below(template.URN, replaced(of(token.Command, "old", nil, nil))), below(template.URN, of(token.Command, "iso", nil, nil)),
 		unfinished, below(unfinished.URN, of(token.Command, "iso2", nil, nil)), withoutCommand,
 	)))
+}
+
+func TestHasSchematic(t *testing.T) {
+	t.Parallel()
+	made := func(id resource.ID) apitype.ResourceV3 {
+		r := of(token.Schematic, "home-gpu-1-image-schematic", nil, nil)
+		r.ID = id
+		return r
+	}
+	require.True(t, state.HasSchematic(deployment(made("aa")), "home-gpu-1", "aa"))
+	require.False(t, state.HasSchematic(deployment(made("aa")), "home-gpu-1", "bb"), "another one is wanted")
+	require.False(t, state.HasSchematic(deployment(made("aa")), "home-gpu-2", "aa"), "each worker has its own")
+	require.False(t, state.HasSchematic(deployment(replaced(made("aa")), made("bb")), "home-gpu-1", "aa"), "it was replaced")
+	require.False(t, state.HasSchematic(deployment(waiting(made("aa"))), "home-gpu-1", "aa"), "it is yet to be made")
 }
 
 func TestPoolMaker(t *testing.T) {

@@ -112,12 +112,16 @@ func TestWhenTheFactoryIsNeeded(t *testing.T) {
 	for name, test := range map[string]struct {
 		schematic    string
 		withoutGPUs  bool
+		stands       bool
+		unmade       []string
 		fails, warns int
 	}{
 		"all templates stand":               {withoutGPUs: true, warns: 1},
 		"they have the schematic":           {schematic: "0123456789abcdef" + other[16:], withoutGPUs: true, warns: 1},
 		"they have another schematic":       {schematic: other, withoutGPUs: true, fails: 1},
 		"a worker with GPUs does not stand": {fails: 1},
+		"it stands":                         {stands: true, warns: 1},
+		"it stands, and gets another image": {stands: true, unmade: []string{"gpu1"}, fails: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +134,10 @@ func TestWhenTheFactoryIsNeeded(t *testing.T) {
 				add(&found, pve.Guest{VMID: vmid, Name: "talos-v1.12.4-base", Node: node, Type: "qemu", Template: true},
 					pve.GuestConfig{"ide0": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom"})
 			}
-			found.Factory.Versions.Err, found.Factory.Schematic = errDown, test.schematic
+			if test.stands {
+				add(&found, pve.Guest{VMID: 103, Name: "gpu1", Node: "pve1", Type: "qemu", Status: "running"}, pve.GuestConfig{"description": found.Owner.Mark()})
+			}
+			found.Factory.Versions.Err, found.Factory.Schematic, found.Factory.UnmadeImages = errDown, test.schematic, test.unmade
 			report := preflight.Evaluate(inv, found)
 			require.Equal(t, test.fails, report.Count(preflight.Fail), report.Unsound())
 			require.Equal(t, test.warns, report.Count(preflight.Warn), report.Unsound())

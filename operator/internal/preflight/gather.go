@@ -28,7 +28,7 @@ type gatherer struct {
 // Gather reads the facts for the rules. The snapshot contains the errors of reading.
 func Gather(ctx context.Context, subject Subject) Snapshot {
 	g := newGatherer(subject, paths(subject.Inventory))
-	g.found.Factory = Factory{URL: subject.Factory.String(), Schematic: subject.Schematic, Needed: extensions(subject.Inventory)}
+	g.found.Factory = Factory{URL: subject.Factory.String(), Schematic: subject.Schematic, UnmadeImages: subject.UnmadeImages, Needed: extensions(subject.Inventory)}
 	for _, vmid := range subject.Known {
 		g.found.Knows[vmid] = true
 	}

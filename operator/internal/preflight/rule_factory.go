@@ -43,11 +43,11 @@ func checkFactory(s *collector, inv *inventory.Inventory, found Snapshot) {
 func inOneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // factoryIsSpared reports whether a run needs nothing of the factory: the templates have the ISO of the inventory, and no worker with
-// GPUs is made, whose own schematic the factory is asked for.
+// GPUs is made or gets another image, whose own schematic the factory is asked for.
 func factoryIsSpared(inv *inventory.Inventory, found Snapshot) bool {
 	stale := func(host string) bool {
 		return !imageIn(found.Configs[inv.Cluster.TemplateVMID(host)].Value).wantedBy(inv, found)
 	}
 	isNew := func(worker inventory.Node) bool { return found.ownConfig(worker) == nil }
-	return !slices.ContainsFunc(inv.TemplateHosts(), stale) && !slices.ContainsFunc(inv.Nodes.GPUWorkers(), isNew)
+	return len(found.Factory.UnmadeImages) == 0 && !slices.ContainsFunc(inv.TemplateHosts(), stale) && !slices.ContainsFunc(inv.Nodes.GPUWorkers(), isNew)
 }

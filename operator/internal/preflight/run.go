@@ -27,6 +27,8 @@ type Subject struct {
 	Factory *url.URL
 	// Schematic is the ID of the schematic of the templates. Default: empty, not known.
 	Schematic string
+	// UnmadeImages are the gpu-workers whose image the state does not have: the run sends its schematic to the Image Factory.
+	UnmadeImages []string
 	// Box is the TrueNAS box of the inventory; nil without `storage:`.
 	Box *Box
 	// KnownDatasets are the datasets in the state, with their pools.

@@ -75,6 +75,8 @@ type Factory struct {
 	URL string
 	// Schematic is the ID of the schematic that the templates' ISO is made from; empty if it is not known.
 	Schematic string
+	// UnmadeImages are the gpu-workers whose schematic the run sends to it.
+	UnmadeImages []string
 	// Versions are the versions of Talos that it builds.
 	Versions Reading[[]string]
 	// Needed are the extensions of the inventory's images.
