@@ -33,7 +33,7 @@ func (c *ClusterAddons) addGPUSupport(ctx *pulumi.Context) error {
 		return err
 	}
 	for _, m := range c.args.Cluster.args.Machines {
-		if m.offers() == 0 {
+		if found, _ := gpu.offered(m); found == 0 {
 			continue
 		}
 		if _, err := c.addCommand(ctx, "gpu-"+m.Name, gpu.check(m), pulumi.DependsOn([]pulumi.Resource{plugin})); err != nil {
@@ -99,22 +99,23 @@ func (g GPUSupport) sharing() string {
 	return fmt.Sprintf("version: v1\nsharing:\n  timeSlicing:\n    resources:\n      - name: %s\n        replicas: %d\n", nodeops.GPUResource, g.SharesPerGPU)
 }
 
-// offers returns how many GPUs the device plugin finds on a machine: those of NVIDIA's. A device of a mapping that exists already counts as
-// one, since its facts are not known here.
-func (m Machine) offers() (count int) {
-	for _, gpu := range m.GPUs {
-		if gpu.Device == nil || nvidia.IsGPU(gpu.Device.BDF, gpu.Device.DeviceID) {
-			count++
+// offered returns how many GPUs the device plugin finds on a machine, and how many it offers there.
+func (g GPUSupport) offered(m Machine) (found, offered int) {
+	devices := make([]nvidia.Device, len(m.GPUs))
+	for i, gpu := range m.GPUs {
+		if gpu.Device != nil {
+			devices[i] = nvidia.Device{Address: gpu.Device.BDF, ID: gpu.Device.DeviceID}
 		}
 	}
-	return count
+	return nvidia.Offered(devices, g.SharesPerGPU)
 }
 
 // check returns the command that checks one machine.
 func (g GPUSupport) check(m Machine) string {
+	found, offered := g.offered(m)
 	operation := []string{
 		"node gpu --name", m.Name, "--address", m.endpoint(),
-		"--devices", fmt.Sprint(m.offers()), "--offered", fmt.Sprint(m.offers() * max(g.SharesPerGPU, 1)),
+		"--devices", fmt.Sprint(found), "--offered", fmt.Sprint(offered),
 	}
 	if g.SmokeTestImage != "" {
 		operation = append(operation, "--smoke-test", g.SmokeTestImage)

@@ -172,3 +172,22 @@ func TestWhichDeviceIsAGPU(t *testing.T) {
 		require.Equal(t, test.want, nvidia.IsGPU(test.address, test.id), "%s %s", test.address, test.id)
 	}
 }
+
+// TestWhatTheDevicePluginOffers: the sound of a card is none of its GPUs, and a device of a mapping, which is not known, is one.
+func TestWhatTheDevicePluginOffers(t *testing.T) {
+	t.Parallel()
+	card, sound := nvidia.Device{Address: "0000:01:00.0", ID: "10de:2204"}, nvidia.Device{Address: "0000:01:00.1", ID: "10de:1aef"}
+	amd := nvidia.Device{Address: "0000:03:00.0", ID: "1002:73bf"}
+	for _, test := range []struct {
+		devices                []nvidia.Device
+		shares, found, offered int
+	}{
+		{nil, 4, 0, 0},
+		{[]nvidia.Device{card, sound, {}, amd}, 4, 2, 8},
+		{[]nvidia.Device{card}, 0, 1, 1},
+		{[]nvidia.Device{amd}, 1, 0, 0},
+	} {
+		found, offered := nvidia.Offered(test.devices, test.shares)
+		require.Equal(t, []int{test.found, test.offered}, []int{found, offered}, "%v", test)
+	}
+}

@@ -8,3 +8,22 @@ func ByOperator(talos string) bool {
 	version, err := semver.ParseTolerant(talos)
 	return err == nil && (version.Major > 1 || version.Major == 1 && version.Minor >= 13)
 }
+
+// Device is a PCI device that a machine gets; zero for one of a mapping that exists already, whose facts are not known here.
+type Device struct {
+	// Address is its address on the host, e.g. 0000:01:00.0.
+	Address string
+	// ID is vendor:device, e.g. 10de:2204.
+	ID string
+}
+
+// Offered returns how many GPUs the device plugin finds on a machine with these devices, and how many it offers there if it has a number
+// of shares of each; no number is one. A device that is not known counts as a GPU of NVIDIA's.
+func Offered(devices []Device, shares int) (found, offered int) {
+	for _, device := range devices {
+		if device == (Device{}) || IsGPU(device.Address, device.ID) {
+			found++
+		}
+	}
+	return found, found * max(shares, 1)
+}

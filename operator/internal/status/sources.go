@@ -87,7 +87,7 @@ func mounts(disks []inventory.DataDisk) []string {
 	return names
 }
 
-// offered returns the number of GPUs that the device plugin offers on a node, which are NVIDIA's.
+// offered returns the number of GPUs that the device plugin offers on a node.
 func offered(support *inventory.GPUSupport, node inventory.Node) int64 {
 	if support == nil {
 		return 0
@@ -96,13 +96,12 @@ func offered(support *inventory.GPUSupport, node inventory.Node) int64 {
 	if slicing := support.DevicePlugin.TimeSlicing; slicing != nil {
 		shares = slicing.Replicas
 	}
-	count := 0
-	for _, gpu := range node.GPUs {
-		if gpu.Mapping != "" || nvidia.IsGPU(string(gpu.BDF), string(gpu.DeviceID)) {
-			count++
-		}
+	devices := make([]nvidia.Device, len(node.GPUs)) // one of a mapping has no facts here
+	for i, gpu := range node.GPUs {
+		devices[i] = nvidia.Device{Address: string(gpu.BDF), ID: string(gpu.DeviceID)}
 	}
-	return int64(count * shares)
+	_, all := nvidia.Offered(devices, shares)
+	return int64(all)
 }
 
 // askNodes asks each machine in the state. A node that does not answer is a finding, not an error.
