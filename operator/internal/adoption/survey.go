@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/ownership"
@@ -171,22 +172,27 @@ func (s Survey) bornOtherwise() []string {
 		return nil
 	}
 	kubernetes, network := s.Inventory.Cluster.Kubernetes, parsed.Cluster().Network()
+	pods, services, cni := strings.Join(network.PodCIDRs(), ", "), strings.Join(network.ServiceCIDRs(), ", "), network.CNI().Name()
 	var refusals []string
-	for _, fact := range []struct{ name, has, wanted string }{
-		{"name", parsed.Cluster().Name(), s.Inventory.Cluster.Name},
-		{"kubernetes.podSubnets", strings.Join(network.PodCIDRs(), ", "), prefixes(kubernetes.PodSubnets)},
-		{"kubernetes.serviceSubnets", strings.Join(network.ServiceCIDRs(), ", "), prefixes(kubernetes.ServiceSubnets)},
-		{"kubernetes.cni", cniOf(network.CNI().Name(), kubernetes.CNI), string(kubernetes.CNI)},
+	for _, fact := range []struct{ name, has, inWords, wanted string }{ // inWords are those of the inventory
+		{"name", parsed.Cluster().Name(), parsed.Cluster().Name(), s.Inventory.Cluster.Name},
+		{"kubernetes.podSubnets", pods, pods, prefixes(kubernetes.PodSubnets)},
+		{"kubernetes.serviceSubnets", services, services, prefixes(kubernetes.ServiceSubnets)},
+		{"kubernetes.cni", cni, cniOf(cni, kubernetes.CNI), string(kubernetes.CNI)},
 	} {
-		if fact.has != fact.wanted {
-			refusals = append(refusals, fmt.Sprintf("cluster.yaml: %s is %s, and the cluster was made with %s: set it to %s", fact.name, fact.wanted, fact.has, fact.has))
+		if fact.inWords != fact.wanted {
+			refusals = append(refusals, fmt.Sprintf("cluster.yaml: %s is %s, and the cluster was made with %s: set it to %s", fact.name, fact.wanted, fact.has, fact.inWords))
 		}
 	}
 	return refusals
 }
 
-// cniOf returns a network plugin of Talos in the words of the inventory, where cilium is an addon for which Talos installs none.
+// cniOf returns a network plugin of Talos in the words of the inventory, where cilium is an addon for which Talos installs none, and a
+// custom one, which Talos installs from URLs, is none of em-infra's either.
 func cniOf(name string, wanted inventory.CNI) string {
+	if name == constants.CustomCNI {
+		name = string(inventory.CNINone)
+	}
 	if name == string(inventory.CNINone) && wanted == inventory.CNICilium {
 		return string(wanted)
 	}

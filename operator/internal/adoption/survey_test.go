@@ -14,6 +14,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/generate"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
@@ -153,6 +154,38 @@ func TestRefusals(t *testing.T) {
 				Configuration: control, Kubernetes: "v1.35.4", Firmware: firmware,
 			}}}
 			test.change(&survey, &survey.Nodes[0])
+			require.Equal(t, test.refusal, strings.Join(survey.Refusals(), "\n"))
+		})
+	}
+}
+
+// TestACNIOfItsOwn: what Talos installs from URLs, or not at all, is none in an inventory, or cilium as an addon.
+func TestACNIOfItsOwn(t *testing.T) {
+	t.Parallel()
+	made := bundle(t)
+	for _, test := range []struct {
+		cni     string
+		wanted  inventory.CNI
+		refusal string
+	}{
+		{"custom", inventory.CNINone, ""},
+		{"custom", inventory.CNICilium, ""},
+		{"none", inventory.CNICilium, ""},
+		{"custom", inventory.CNIFlannel, "cluster.yaml: kubernetes.cni is flannel, and the cluster was made with custom: set it to none"},
+		{"none", inventory.CNIFlannel, "cluster.yaml: kubernetes.cni is flannel, and the cluster was made with none: set it to none"},
+	} {
+		t.Run(test.cni+" and "+string(test.wanted), func(t *testing.T) {
+			t.Parallel()
+			cni := &v1alpha1.CNIConfig{CNIName: test.cni}
+			if test.cni == "custom" {
+				cni.CNIUrls = []string{"https://charts.example/calico.yaml"}
+			}
+			survey := adoption.Survey{Inventory: described(t), Nodes: []adoption.Seen{{
+				Node:          inventory.Node{Name: "k3s-dev-control-1", Role: inventory.RoleControlPlane, VMID: 101},
+				Machine:       &pve.Machine{Node: "vmhost", Birth: firmware},
+				Configuration: configured(t, made, machine.TypeControlPlane, generate.WithClusterCNIConfig(cni)), Firmware: firmware,
+			}}}
+			survey.Inventory.Cluster.Kubernetes.CNI = test.wanted
 			require.Equal(t, test.refusal, strings.Join(survey.Refusals(), "\n"))
 		})
 	}
