@@ -14,6 +14,8 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/truenas/provider"
+	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/adoption"
 )
 
@@ -99,7 +101,11 @@ func (s *session) record(ctx context.Context, recorder *adoption.Recorder, birth
 	if err != nil {
 		return err
 	}
-	gateway, err := adoption.Open(pluginsOf(tools, s.workspace.Home, s.state.Env), recorder)
+	plugins := pluginsOf(tools, s.workspace, s.state.Env)
+	if err := adoption.CheckAll(s.workspace.Home, plugins); err != nil {
+		return refused(err)
+	}
+	gateway, err := adoption.Open(plugins, recorder)
 	if err != nil {
 		return err
 	}
@@ -121,16 +127,17 @@ func (s *session) record(ctx context.Context, recorder *adoption.Recorder, birth
 	return err
 }
 
-// pluginsOf returns the plugins of the tool chain in the PULUMI_HOME of a stack, with the variables of its engine: a run ends those that are left behind by their place.
-func pluginsOf(tools *toolchain.Installed, home string, env map[string]string) []adoption.Plugin {
+// pluginsOf returns all plugins in the PULUMI_HOME of a stack, those of the tool chain and em-infra itself, with the variables and the folder
+// of its engine: a run ends those that are left behind by their place.
+func pluginsOf(tools *toolchain.Installed, of *workspace.Workspace, env map[string]string) []adoption.Plugin {
 	environment := os.Environ()
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		environment = append(environment, name+"="+env[name])
 	}
-	var plugins []adoption.Plugin
+	plugins := []adoption.Plugin{{Name: provider.Name, Path: provider.Executable(of.Home), Env: environment, Dir: of.Dir}}
 	for _, tool := range tools.Tools {
 		if tool.Kind == toolchain.Plugin {
-			plugins = append(plugins, adoption.Plugin{Name: tool.Name, Path: tool.In(home), Env: environment})
+			plugins = append(plugins, adoption.Plugin{Name: tool.Name, Path: tool.In(of.Home), Env: environment, Dir: of.Dir})
 		}
 	}
 	return plugins

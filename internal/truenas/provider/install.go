@@ -10,10 +10,15 @@ import (
 // Command is the command of em-infra that is the plugin. The engine adds its address.
 const Command = "plugin " + Name
 
+// Executable returns where the plugin is in a PULUMI_HOME.
+func Executable(home string) string {
+	return filepath.Join(home, "plugins", "resource-"+Name+"-"+Version, "pulumi-resource-"+Name)
+}
+
 // Install puts the plugin into a PULUMI_HOME, where the engine looks for it (workspace/plugins.go of the SDK). It is a script that calls
 // em-infra as the program's Commands do; tool is the start of such a call.
 func Install(home, tool string) error {
-	file := filepath.Join(home, "plugins", "resource-"+Name+"-"+Version, "pulumi-resource-"+Name)
+	file := Executable(home)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type Plugin struct {
 	Path string
 	// Env is its environment. Default: nil, that of this process.
 	Env []string
+	// Dir is the folder that it runs in. Default: empty, that of this process.
+	Dir string
 }
 
 // process is a plugin that runs, and the connection to it.
@@ -37,7 +39,7 @@ type process struct {
 // (pulumi sdk/v3 v3.254.0, go/common/resource/plugin/plugin.go, newPlugin).
 func (p Plugin) start(engine string) (*process, error) {
 	command := exec.Command(p.Path, engine) //nolint:gosec // the plugin that the tool chain has installed
-	command.Env = p.Env
+	command.Env, command.Dir = p.Env, p.Dir
 	processes.Lead(command) // as the engine starts it
 	output, err := command.StdoutPipe()
 	if err != nil {

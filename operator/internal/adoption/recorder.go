@@ -152,6 +152,12 @@ func idOf(urn resource.URN, inputs resource.PropertyMap) string {
 		return "machine_bootstrap"
 	case token.Release:
 		return text(inputs["namespace"]) + "/" + text(inputs["name"])
+	case token.Dataset, token.Service, token.Account: // as internal/truenas/provider names them, which reads what is there by its inputs
+		return text(inputs["name"])
+	case token.NFSShare:
+		return text(inputs["path"])
+	case token.ISCSIPortal, token.ISCSIInitiatorGroup:
+		return text(inputs["owner"])
 	}
 	if metadata := plain(inputs["metadata"]); strings.HasPrefix(kind, "kubernetes:") && metadata.IsObject() {
 		name, namespace := text(metadata.ObjectValue()["name"]), text(metadata.ObjectValue()["namespace"])

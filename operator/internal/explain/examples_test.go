@@ -22,6 +22,7 @@ var fromSources = map[string][]string{
 	"adopt-no-peers":         {"no endpoint of the talosconfig tells which nodes there are: name a talosconfig with the address of a control plane that runs, or write the inventory by hand"},
 	"adopt-two-networks":     {"old-worker-1 is in 10.0.0.0/24 and others are in 192.168.20.0/24: an inventory describes nodes of one network"},
 	"adopt-terraform":        {"terraform.tfstate: it is no state of Terraform in format 4: give the terraform.tfstate, or what `terraform state pull` prints"},
+	"adopt-plugin":           {"the plugin random would change what it should only look at (an adoption stands between the engine and each plugin that em-infra brings; got .pulumi/k3s-dev/plugins/resource-random-v4.18.0): move that folder away, then run adopt again; nothing was touched"},
 	"adopt-losses":           {"with the inventory as it is, an up would destroy what runs:"},
 	"birth-fact":             {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
 	"renamed-worker":         {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a machine under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},

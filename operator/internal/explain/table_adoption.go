@@ -142,4 +142,11 @@ var adoptions = []row{
 		do:      "give terraform.tfstate, or the output of `terraform state pull` in a file; it is a hint only and may be left out",
 		safe:    notTouched,
 	},
+	{
+		name: "adopt-plugin", speaker: program, source: "operator/internal/adoption/all.go; decision 123",
+		pattern: saying(`the plugin (?P<plugin>\S+) would change what it should only look at \(an adoption stands between the engine and each plugin that em-infra brings; got (?P<folder>[^\n)]+)\)`),
+		meaning: "{folder} is a plugin that em-infra has not put there; the engine would start it itself, and it would create what exists",
+		do:      "move {folder} out of that place, and adopt again; it is of an older em-infra, or was put there by hand",
+		safe:    notTouched,
+	},
 }

@@ -29,6 +29,7 @@ type Box struct {
 
 	t      *testing.T
 	faults *fault.Set
+	log    *callLog
 }
 
 // Serve serves a box until the test ends.
@@ -36,9 +37,10 @@ func Serve(t *testing.T) *Box {
 	t.Helper()
 	key := "1-" + rand.Text()
 	faults := fault.NewSet([32]byte{}, lab.Faults)
+	log := &callLog{}
 	box, err := lab.New(lab.Config{
 		Pools: []lab.Pool{{Name: "tank", Size: 100 << 30}}, Addresses: []string{"192.168.20.5"}, User: "em-infra", Key: key, Roles: []string{"FULL_ADMIN"},
-		Faults: faults, Sleep: func(time.Duration) {},
+		Faults: faults, Sleep: func(time.Duration) {}, Log: log,
 	})
 	require.NoError(t, err)
 	server := httptest.NewTLSServer(box)
@@ -48,7 +50,7 @@ func Serve(t *testing.T) *Box {
 	})
 	sum := sha256.Sum256(server.Certificate().Raw)
 	return &Box{
-		Box: box, t: t, faults: faults,
+		Box: box, t: t, faults: faults, log: log,
 		CA: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
 		Connection: truenas.Connection{
 			Endpoint: server.URL, Fingerprint: strings.ToUpper(hex.EncodeToString(sum[:])), Username: "em-infra", APIKey: key,
