@@ -127,26 +127,11 @@ func profiles(ctx context.Context, talosconfig []byte) ([]discovery.Node, error)
 	for i, peer := range peers {
 		nodes[i].ControlPlane = peer.ControlPlane
 		all.Go(func() {
-			nodes[i].Profile, errs[i] = profileOf(ctx, health, peer)
+			nodes[i].Profile, errs[i] = discovery.ProfileOf(peer, func(address netip.Addr) (nodeops.Profile, error) { return health.Profile(ctx, address) })
 		})
 	}
 	all.Wait()
 	return nodes, errors.Join(errs...)
-}
-
-// profileOf asks a node at the first of its addresses that is its own: a virtual address is one of a network of its own.
-func profileOf(ctx context.Context, health nodeops.Health, peer nodeops.Peer) (nodeops.Profile, error) {
-	var failures []string
-	for _, address := range peer.Addresses {
-		profile, err := health.Profile(ctx, address)
-		switch {
-		case err != nil:
-			failures = append(failures, fmt.Sprintf("%s: %v", address, err))
-		case profile.Name == peer.Name && !profile.Address.IsSingleIP():
-			return profile, nil
-		}
-	}
-	return nodeops.Profile{}, fmt.Errorf("%s does not answer: start it, then try again\n%s", peer.Name, strings.Join(failures, "\n"))
 }
 
 // peersOf returns the nodes that the first control plane that answers knows of.

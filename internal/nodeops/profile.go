@@ -22,8 +22,10 @@ import (
 type Profile struct {
 	Observation
 
-	// Name is its hostname.
+	// Name is its hostname, without its domain.
 	Name string
+	// FQDN is its hostname with its domain, if it has one.
+	FQDN string
 	// Address is the one that it was asked at, with the length of its network.
 	Address netip.Prefix
 	// Address6 is the first lasting IPv6 address on the same card; invalid if there is none, or if Address is one.
@@ -58,7 +60,7 @@ func (h Health) Profile(ctx context.Context, address netip.Addr) (Profile, error
 		if err != nil {
 			return err
 		}
-		profile.Name = hostname.TypedSpec().Hostname
+		profile.Name, profile.FQDN = hostname.TypedSpec().Hostname, hostname.TypedSpec().FQDN()
 		information, err := safe.StateGetByID[*hardware.SystemInformation](ctx, api.COSI, hardware.SystemInformationID)
 		if err != nil {
 			return err
@@ -135,7 +137,7 @@ func readExtensions(ctx context.Context, api *client.Client) ([]string, error) {
 
 // Peer is a node of the cluster, as another node knows it.
 type Peer struct {
-	// Name is its hostname.
+	// Name is its hostname with its domain, if it has one (Talos, controllers/cluster/local_affiliate.go).
 	Name string
 	// Addresses are all that it tells others, which may include the virtual address of the Kubernetes API.
 	Addresses []netip.Addr

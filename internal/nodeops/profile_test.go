@@ -29,7 +29,7 @@ func TestProfile(t *testing.T) {
 	talostest.Apply(t, m.address, talostest.Generated{
 		Secrets: bundle, Cluster: "k3s-dev", Endpoint: m.address, Talos: release, Kubernetes: constants.DefaultKubernetesVersion,
 	}.Configuration(t, machinetype.TypeControlPlane, func(c *v1alpha1.Config) {
-		c.MachineConfig.MachineNetwork = &v1alpha1.NetworkConfig{NetworkInterfaces: v1alpha1.NetworkDeviceList{
+		c.MachineConfig.MachineNetwork = &v1alpha1.NetworkConfig{NetworkHostname: "k3s-dev-control-1.home.example", NetworkInterfaces: v1alpha1.NetworkDeviceList{
 			{
 				DeviceSelector:  &v1alpha1.NetworkDeviceSelector{NetworkDeviceHardwareAddress: first.String()},
 				DeviceAddresses: []string{m.address.String() + "/24", "fd00:20::11/64"},
@@ -48,6 +48,7 @@ func TestProfile(t *testing.T) {
 	profile, err := nodeops.Health{Talosconfig: talosconfigOf(t, bundle, m.address)}.Profile(t.Context(), m.address)
 	require.NoError(t, err)
 	require.Equal(t, "k3s-dev-control-1", profile.Name)
+	require.Equal(t, "k3s-dev-control-1.home.example", profile.FQDN)
 	require.Equal(t, "11111111-2222-4333-8444-555555555555", profile.Firmware)
 	require.Equal(t, netip.PrefixFrom(m.address, 24), profile.Address)
 	require.Equal(t, netip.MustParsePrefix("fd00:20::11/64"), profile.Address6)
