@@ -41,6 +41,15 @@ func configured(t *testing.T, contract *config.VersionContract, changes ...func(
 	return text
 }
 
+// sharing makes a control plane share an address.
+func sharing(address string) func(*v1alpha1.Config) {
+	return func(c *v1alpha1.Config) {
+		c.MachineConfig.MachineNetwork = &v1alpha1.NetworkConfig{NetworkInterfaces: v1alpha1.NetworkDeviceList{
+			{DeviceInterface: "eth0", DeviceVIPConfig: &v1alpha1.DeviceVIPConfig{SharedIP: address}},
+		}}
+	}
+}
+
 const (
 	firstFirmware  = "11111111-2222-4333-8444-555555555555"
 	secondFirmware = "99999999-2222-4333-8444-555555555555"
@@ -80,7 +89,7 @@ func found(configuration []byte) discovery.Cluster {
 
 func TestDescribe(t *testing.T) {
 	t.Parallel()
-	cluster := found(configured(t, config.TalosVersion1_10))
+	cluster := found(configured(t, config.TalosVersion1_10, sharing("192.168.20.10")))
 	require.NoError(t, cluster.Match(machines()))
 	files, err := cluster.Describe()
 	require.NoError(t, err)

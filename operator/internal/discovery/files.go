@@ -183,15 +183,15 @@ func (c Cluster) clusterFile(found facts) (clusterFile, error) {
 	return file, nil
 }
 
-// endpoint returns the address of the Kubernetes API: a virtual address is one of the network that no node has of its own.
+// endpoint returns the address of the Kubernetes API. A virtual address is one that control planes share and is in their network: with any
+// other one, such as that of a load balancer there, they would take it from whatever has it.
 func (c Cluster) endpoint(host, port string) endpointKeys {
 	keys := endpointKeys{Host: host, Port: integer(port)}
 	if port == "" {
 		keys.Port = constants.DefaultControlPlanePort
 	}
-	isNodes := slices.ContainsFunc(c.Nodes, func(n Node) bool { return n.Address.Addr().String() == host })
 	inside := slices.ContainsFunc(c.Nodes, func(n Node) bool { return contains(n.Address, host) })
-	if inside && !isNodes {
+	if inside && slices.ContainsFunc(c.Nodes, func(n Node) bool { return n.shares(host) }) {
 		keys.VIP, keys.Host = host, ""
 	}
 	return keys

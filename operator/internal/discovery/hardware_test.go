@@ -50,7 +50,7 @@ func cardOf(t *testing.T, mac string, mtu int, addresses ...string) nodeops.Card
 // configuredForBoth returns the machine configuration of a control plane of two IP families.
 func configuredForBoth(t *testing.T) []byte {
 	t.Helper()
-	return configured(t, config.TalosVersion1_12, func(c *v1alpha1.Config) {
+	return configured(t, config.TalosVersion1_12, sharing("192.168.20.10"), func(c *v1alpha1.Config) {
 		c.ClusterConfig.ClusterNetwork.PodSubnet = []string{"10.244.0.0/16", "fd00:244::/56"}
 		c.ClusterConfig.ClusterNetwork.ServiceSubnet = []string{"10.96.0.0/12", "fd00:96::/112"}
 	})
