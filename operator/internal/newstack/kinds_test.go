@@ -141,6 +141,18 @@ func TestWhatASiteCannotGiveToOtherKinds(t *testing.T) {
 			"host pve has no active storage for content types vztmpl and import: write a stack of hosts first, with `em-infra init --kind hosts --stack hosts`, or as root on the host: `pvesm set local --content iso,vztmpl,import`",
 		},
 		{
+			"no room for disks", changed(typed(alone()), "pve", func(h *preflight.Host) {
+				h.Storages.Value[0].Content, h.Storages.Value[1].Active = "iso,vztmpl,import", false
+			}), newstack.Answers{Stack: "home", Kind: manifest.Systems, Network: netip.MustParsePrefix("192.168.20.0/24")},
+			"host pve has no active storage for content types images and rootdir that the token may see: as root on a host: `pvesm set local --content iso,vztmpl,import,images,rootdir`",
+		},
+		{
+			"no room for containers alone", changed(typed(alone()), "pve", func(h *preflight.Host) {
+				h.Storages.Value[0].Content, h.Storages.Value[1].Content = "iso,vztmpl,import,images", "images"
+			}), newstack.Answers{Stack: "home", Kind: manifest.Systems, Network: netip.MustParsePrefix("192.168.20.0/24")},
+			"host pve has no active storage for content types images and rootdir that the token may see: as root on a host: `pvesm set local --content iso,vztmpl,import,images,rootdir`",
+		},
+		{
 			"no network", configured, newstack.Answers{Stack: "home", Kind: manifest.Systems, Network: netip.MustParsePrefix("192.168.20.0/30")},
 			"network 192.168.20.0/30 has fewer than 2 free addresses from 192.168.20.2 on (1), one for each system: name a larger network with --network, or an earlier --first-address",
 		},

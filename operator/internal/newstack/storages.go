@@ -89,22 +89,27 @@ func (p *proposal) storage(host, name string) pve.Storage {
 }
 
 // best returns the installer's folder if an ISO fits there, or else the storage with most room.
-func (p *proposal) best(names []string, content string) string {
+func (p *proposal) best(names []string, contents ...string) string {
 	if len(names) == 0 {
-		p.problem("%s no active storage for content type %s that the token may see: %s", p.haveTogether(), content, p.storageRemedy(content))
+		types := "type"
+		if len(contents) > 1 {
+			types = "types"
+		}
+		p.problem("%s no active storage for content %s %s that the token may see: %s", p.haveTogether(), types, strings.Join(contents, " and "), p.storageRemedy(contents))
 		return ""
 	}
-	if content == contentISO && slices.Contains(names, installedStorage) && p.freeGiB(installedStorage) >= hardware.ISOGiB {
+	if slices.Contains(contents, contentISO) && slices.Contains(names, installedStorage) && p.freeGiB(installedStorage) >= hardware.ISOGiB {
 		return installedStorage
 	}
 	return slices.MaxFunc(names, func(a, b string) int { return p.freeGiB(a) - p.freeGiB(b) })
 }
 
-// storageRemedy returns how a storage gets a content type.
-func (p *proposal) storageRemedy(content string) string {
+// storageRemedy returns how a storage gets content types.
+func (p *proposal) storageRemedy(contents []string) string {
 	for _, storage := range p.site.Found.Hosts[p.Hosts[0]].Storages.Value {
-		if storage.Name == installedStorage && bool(storage.Active) && !takes(storage, content) {
-			return fmt.Sprintf("as root on a host: `pvesm set %s --content %s,%s`", installedStorage, storage.Content, content)
+		lacks := slices.ContainsFunc(contents, func(content string) bool { return !takes(storage, content) })
+		if storage.Name == installedStorage && bool(storage.Active) && lacks {
+			return fmt.Sprintf("as root on a host: `pvesm set %s --content %s`", installedStorage, union(storage.Content, contents...))
 		}
 	}
 	return "add one in Proxmox VE (Datacenter, Storage), give the token the role that `em-infra role` prints, or name other hosts with --host"

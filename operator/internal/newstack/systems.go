@@ -55,7 +55,7 @@ func (s Site) ProposeSystems(answers Answers) (SystemsPlan, error) {
 		p.chooseNetwork()
 		plan.FileStorage = p.storageOfFiles()
 		if p.DiskStorage == "" {
-			p.DiskStorage = p.best(both(p.with(contentImages), p.with(contentRootDir)), contentImages+" and "+contentRootDir)
+			p.DiskStorage = p.best(both(p.with(contentImages), p.with(contentRootDir)), contentImages, contentRootDir)
 		}
 		plan.ImageVMID = p.freeBlock(firstImage, imageBlock, 1)[0]
 		p.placeSystems(&plan)
