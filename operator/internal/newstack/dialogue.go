@@ -81,13 +81,16 @@ var questions = []question{
 			if a.Network, err = netip.ParsePrefix(text); err != nil {
 				return fmt.Errorf("%q is no network: write one such as 192.168.20.0/24", text)
 			}
+			if !a.Network.Addr().Is4() {
+				return notIPv4(a.Network)
+			}
 			return nil
 		},
 	},
 	{
 		text:     "its gateway",
 		kinds:    []manifest.Kind{manifest.Platform, manifest.Systems},
-		open:     func(a Answers, p Plan, _ Site) bool { return !a.Gateway.IsValid() && p.Network.IsValid() },
+		open:     func(a Answers, p Plan, _ Site) bool { return !a.Gateway.IsValid() && p.Gateway.IsValid() },
 		proposed: func(p Plan) string { return p.Gateway.String() },
 		set:      func(a *Answers, text string) (err error) { a.Gateway, err = address(text); return err },
 	},

@@ -1,6 +1,7 @@
 package newstack
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func (p *proposal) chooseNetwork() {
 		p.problem("the network of the nodes cannot be read from a bridge: name one whose addresses you may hand out, as in --network 192.168.20.0/24")
 		return
 	case !p.Network.Addr().Is4():
-		p.problem("the network %s is not IPv4: name an IPv4 network with --network, and add network.cidr6 to cluster.yaml afterwards", p.Network)
+		p.problems = append(p.problems, notIPv4(p.Network))
 		return
 	}
 	p.Network = p.Network.Masked()
@@ -73,6 +74,11 @@ func (p *proposal) chooseNetwork() {
 	}
 	p.Pods = p.beside(p.Defaults.Kubernetes.PodSubnets, "10.248.0.0/16", "172.20.0.0/16")
 	p.Services = p.beside(p.Defaults.Kubernetes.ServiceSubnets, "10.112.0.0/12", "172.24.0.0/16")
+}
+
+// notIPv4 is the reason why a network is not taken.
+func notIPv4(network netip.Prefix) error {
+	return fmt.Errorf("the network %s is not IPv4: name an IPv4 network with --network, and add network.cidr6 to cluster.yaml afterwards", network)
 }
 
 type ownNetwork struct {

@@ -268,18 +268,20 @@ func TestTheDialogue(t *testing.T) {
 		{
 			"others", three(), map[string][]string{
 				"hosts, with commas between them": {"pve1, pve2"}, "VLAN tag, 0 for none": {"none", "20"},
-				"network of the machines, e.g. 192.168.20.0/24": {"", "192.168.20.0", "192.168.20.0/24"}, "workers": {"-1", "2"},
+				"network of the machines, e.g. 192.168.20.0/24": {"", "192.168.20.0", "fd00::/64", "192.168.20.0/24"}, "workers": {"-1", "2"},
 			},
 			[]asked{
 				{"name of the cluster", "home"}, {"hosts, with commas between them", "pve1,pve2,pve3"}, {"bridge of the machines", "vmbr0"},
 				{"VLAN tag, 0 for none", "0"}, {"VLAN tag, 0 for none", "0"},
 				{"network of the machines, e.g. 192.168.20.0/24", ""}, {"network of the machines, e.g. 192.168.20.0/24", ""}, {"network of the machines, e.g. 192.168.20.0/24", ""},
+				{"network of the machines, e.g. 192.168.20.0/24", ""},
 				{"its gateway", "192.168.20.1"}, {"first of the addresses to use", "192.168.20.10"},
 				{"control planes: 1, 3 or 5", "1"}, {"workers", "1"}, {"workers", "1"}, {"storage of the ISO", "nas"}, {"storage of the disks", "ceph"},
 			},
 			[]string{
 				`"none" is no number: write one such as 1`, `"" is no network: write one such as 192.168.20.0/24`,
-				`"192.168.20.0" is no network: write one such as 192.168.20.0/24`, `"-1" is no number: write one such as 1`,
+				`"192.168.20.0" is no network: write one such as 192.168.20.0/24`,
+				"the network fd00::/64 is not IPv4: name an IPv4 network with --network, and add network.cidr6 to cluster.yaml afterwards", `"-1" is no number: write one such as 1`,
 			},
 			newstack.Answers{
 				Stack: "home", Cluster: "home", Hosts: []string{"pve1", "pve2"}, Bridge: "vmbr0", VLAN: 20, Network: netip.MustParsePrefix("192.168.20.0/24"),
@@ -337,6 +339,19 @@ func TestThePoolOfTheNASIsAsked(t *testing.T) {
 		require.EqualError(t, wrong[1], "one of several pools has to be chosen: write the name of one")
 	}
 	require.Contains(t, withPools("fast", "tank").Describe("v1.12.4"), "NAS: pools fast, tank")
+}
+
+// TestANetworkOfAFlagThatIsNotIPv4: no gateway is asked for, since none can be proposed.
+func TestANetworkOfAFlagThatIsNotIPv4(t *testing.T) {
+	t.Parallel()
+	answers := home()
+	answers.Network = netip.MustParsePrefix("fd00::/64")
+	_, err := alone().Interview(answers, func(question, proposed string, _ error) (string, error) {
+		require.NotEqual(t, "its gateway", question)
+		require.NotContains(t, proposed, "invalid")
+		return "", nil
+	})
+	require.NoError(t, err)
 }
 
 func TestTheDialogueEndsWithItsPerson(t *testing.T) {
