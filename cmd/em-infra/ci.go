@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -65,7 +66,7 @@ func (f *ciInitFlags) run(s streams) error {
 		return refused(err)
 	}
 	made := pipeline.Pipeline{Forge: kind, Stack: w.Stack, Runner: f.runner, Branch: f.branch}
-	if err := made.Check(); err != nil {
+	if err := errors.Join(made.Check(), pipeline.CheckProject(w.Root)); err != nil {
 		return refused(err)
 	}
 	changed, err := made.Write(w.Root, f.overwrite)

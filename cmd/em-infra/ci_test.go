@@ -11,6 +11,7 @@ import (
 // TestAPipelineIsInitialised writes it, keeps what was edited, and says what else is needed.
 func TestAPipelineIsInitialised(t *testing.T) {
 	root := project(t)
+	cloned(t, root)
 	const rest = "the state of k3s-dev is in a folder of this machine, which no runner has: move it into a bucket with `em-infra state migrate` first\n" +
 		"next: the secrets and the approval that it needs, in docs/ci.md\n"
 	github := []string{"ci", "init", "--stack", "k3s-dev", "--forge", "github"}
@@ -30,6 +31,22 @@ func TestAPipelineIsInitialised(t *testing.T) {
 		"the state of k3s-dev is in a folder of this machine, which no runner has: move it into a bucket with `em-infra state migrate` first\n" +
 		"add to .gitlab-ci.yml:\ninclude:\n  - local: .gitlab/em-infra-*.yml\n" +
 		"next: the secrets and the approval that it needs, in docs/ci.md\n"}, em(t.Context(), "ci", "init", "--stack", "k3s-dev", "--forge", "gitlab"))
+}
+
+// cloned makes a project look like a clone of em-infra.
+func cloned(t *testing.T, root string) {
+	t.Helper()
+	writeFile(t, filepath.Join(root, "go.mod"), "module github.com/em-infra/em-infra\n")
+	writeFile(t, filepath.Join(root, "cmd/em-infra/main.go"), "package main\n")
+}
+
+// TestAProjectWithoutAClone: the jobs could build nothing in a project that init has made.
+func TestAProjectWithoutAClone(t *testing.T) {
+	root := project(t)
+	require.Equal(t, refusal("the jobs build em-infra from the project, which has to be a clone of em-infra (it has no go.mod and no cmd/em-infra; got "+root+
+		"): move the files of this project into a clone, push that to a repository of your own, then run ci init there"),
+		em(t.Context(), "ci", "init", "--stack", "k3s-dev", "--forge", "github"))
+	require.NoDirExists(t, filepath.Join(root, ".github"))
 }
 
 func TestRefusalsOfCI(t *testing.T) {
