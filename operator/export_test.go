@@ -289,3 +289,6 @@ func VerifyCluster(ctx context.Context, ask func(time.Time) status.Report, emit 
 		clock: systemClock{}, place: remedy.Place{Stack: "--stack home"}, emit: emit,
 	}.run(ctx)
 }
+
+// PluginsOf is for tests of what gets a gateway in an adoption.
+var PluginsOf = pluginsOf
