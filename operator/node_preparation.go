@@ -55,14 +55,19 @@ func (s *session) uncordonReturning(ctx context.Context, talosconfig []byte) err
 	}
 	defer api.Close()
 	names, err := api.Uncordon(ctx, func() []string { return nil })
-	for _, name := range names {
-		s.recovered(name + " takes pods again: a run that was interrupted had cordoned it")
-	}
+	s.tellUncordoned(names)
 	if err != nil && ctx.Err() == nil {
 		s.emit(Note{Text: fmt.Sprintf("%v; the end of this run tries again", err)})
 		return nil
 	}
 	return err
+}
+
+// tellUncordoned says which nodes take pods again.
+func (o *Operator) tellUncordoned(names []string) {
+	for _, name := range names {
+		o.recovered(name + " takes pods again: a run that was interrupted had cordoned it")
+	}
 }
 
 // expelDead removes the members of control planes that leave and are dead.

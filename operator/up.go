@@ -149,9 +149,7 @@ func (s *session) uncordon(ctx context.Context, talosconfig string) error {
 	}
 	defer api.Close()
 	names, err := api.UncordonAll(ctx)
-	for _, name := range names {
-		s.recovered(name + " takes pods again: a run that was interrupted had cordoned it")
-	}
+	s.tellUncordoned(names)
 	if err != nil {
 		return fmt.Errorf("%w: run up again", err)
 	}
