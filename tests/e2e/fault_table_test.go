@@ -31,7 +31,7 @@ const (
 
 // faultTable has each fault of the lab.
 var faultTable = []faultRow{
-	{"config-lock-timeout", course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-10")}, never(nothingConfigured), course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-101.conf'")}},
+	{"config-lock-timeout", course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-10")}, never(nothingConfigured), course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-10")}},
 	{"template-missing", course{once: bears(), lasting: stops("the template is not on its host any more")}, never(nothingCloned), never(nothingCloned)},
 	{"vmid-taken", both(stops("VM 9000 already exists on node 'vmhost'")), never(nothingMade), never(nothingMade)},
 	{"no-worker", course{once: bears(), lasting: stops("the host could not start a task")}, course{once: bears(), lasting: stops("the host could not start a task")}, never(nothingStarted)},

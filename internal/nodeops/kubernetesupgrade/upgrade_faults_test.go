@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
@@ -55,11 +56,17 @@ func (c *cluster) hasADeadNodeOfNoMachine() {
 	dead := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-9"}}
 	dead.Status.NodeInfo.KubeletVersion = "v1.35.7"
 	dead.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
-	made, err := nodes.Create(c.t.Context(), dead, metav1.CreateOptions{})
+	_, err := nodes.Create(c.t.Context(), dead, metav1.CreateOptions{})
 	require.NoError(c.t, err)
-	made.Status = dead.Status
-	_, err = nodes.UpdateStatus(c.t.Context(), made, metav1.UpdateOptions{})
-	require.NoError(c.t, err)
+	require.NoError(c.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error { // the controllers write to a new Node as well
+		made, err := nodes.Get(c.t.Context(), "worker-9", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		made.Status = dead.Status
+		_, err = nodes.UpdateStatus(c.t.Context(), made, metav1.UpdateOptions{})
+		return err
+	}))
 	require.EqualError(c.t, c.upgrade("v1.35.8").Run(c.t.Context()), "Kubernetes stays as it is: "+
 		"neither Ready nor in the inventory: worker-9: the pods that Talos has on every node would never roll out there; delete that Node with `kubectl delete node worker-9`, then run up again")
 	require.NoError(c.t, nodes.Delete(c.t.Context(), "worker-9", metav1.DeleteOptions{}))
