@@ -154,6 +154,7 @@ var fromSources = map[string][]string{
 	"foreign-node":        {`rpc error: code = Unavailable desc = connection error: desc = "transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority (possibly because of "x509: Ed25519 verification failure" while trying to verify candidate authority certificate "talos")"`},
 	"certificate-expired": {`tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time 2026-11-21T09:14:03Z is after 2026-11-20T08:00:00Z`},
 	"bootstrap-cut":       {`Error bootstrapping node: rpc error: code = Unavailable desc = error reading from server: EOF`},
+	"apply-deadline":      {`Error applying configuration: context deadline exceeded`},
 	"apply-timeout":       {`Error applying configuration: timeout while waiting for state to become 'success' (timeout: 10m0s)`},
 	"node-away":           {`rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp 192.168.20.11:50000: i/o timeout"`},
 	"not-authorized":      {`rpc error: code = PermissionDenied desc = not authorized`},

@@ -31,6 +31,13 @@ var talosAPI = []row{
 		safe:    goesOn,
 	},
 	{
+		name: "apply-deadline", speaker: provider, source: "hashicorp/terraform-plugin-sdk, helper/retry/state.go: the deadline of the call and the limit of the wait end at the same moment, and either may be told",
+		pattern: saying(`applying configuration: context deadline exceeded`),
+		meaning: "the node took its configuration, or the connection for it, and has not answered until the provider's limit: it hangs",
+		do:      "look at the console of its VM in Proxmox VE and reset the VM there, then " + upAgain,
+		safe:    goesOn,
+	},
+	{
 		name: "handshake-slow", speaker: "the connection to Talos", failure: "F8", source: "google.golang.org/grpc; siderolabs/talos#7604",
 		pattern: saying(`transport: authentication handshake failed: context deadline exceeded`),
 		meaning: "something takes the connection and does not go on: the node is starting, is short of CPU, or packets of full size are lost on the way",
