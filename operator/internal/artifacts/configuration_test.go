@@ -1,6 +1,8 @@
 package artifacts_test
 
 import (
+	"crypto/rand"
+	"strings"
 	"testing"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/generate"
@@ -41,6 +43,59 @@ func TestMachineConfigurationsAreRedacted(t *testing.T) {
 		require.NotContains(t, redacted, secret)
 	}
 	require.Contains(t, redacted, "token: '[secret]'")
+}
+
+func TestMachineConfigurationsHideWhatTalosDoesNot(t *testing.T) {
+	t.Parallel()
+	secret := rand.Text()
+	run := begin(t)
+	require.NoError(t, run.MachineConfigurations(map[string]string{"cp-1": `machine:
+    type: worker
+    install: {disk: /dev/sda}
+    systemDiskEncryption: {ephemeral: {provider: luks2, keys: [{slot: 0, static: {passphrase: ` + secret + `}}]}}
+    network: {interfaces: [{interface: wg0, wireguard: {privateKey: ` + secret + `}}]}
+    env: {PROXY: ` + secret + `}
+---
+apiVersion: v1alpha1
+kind: UserVolumeConfig
+name: models
+encryption: {provider: luks2, keys: [{slot: 0, static: {passphrase: ` + secret + `}}]}
+`}))
+	redacted := read(t, run, "machine-configurations/cp-1.yaml")
+	require.NotContains(t, redacted, secret)
+	require.Contains(t, redacted, "disk: /dev/sda")
+	require.Contains(t, redacted, "kind: UserVolumeConfig")
+	require.Equal(t, 2, strings.Count(redacted, "passphrase: '[secret]'"), redacted)
+	require.Contains(t, redacted, "privateKey: '[secret]'")
+	require.Contains(t, redacted, "PROXY: '[secret]'")
+}
+
+func TestThePatchesOfAnInventoryHideTheSame(t *testing.T) {
+	t.Parallel()
+	secret := rand.Text()
+	run := begin(t)
+	plain := "# em-infra\nname: k3s-dev\npatches:\n  - machine: {sysctls: {vm.swappiness: \"1\"}}\n"
+	require.NoError(t, run.Inventory(map[string][]byte{
+		"cluster.yaml": []byte(plain),
+		"nodes.yaml": []byte(`nodes:
+  - name: cp-1
+    secretRef: git-credentials
+    patches:
+      - machine:
+          registries: {config: {ghcr.io: {auth: {password: ` + secret + `}}}}
+      - |
+        apiVersion: v1alpha1
+        kind: VolumeConfig
+        name: STATE
+        encryption: {provider: luks2, keys: [{slot: 0, static: {passphrase: ` + secret + `}}]}
+`),
+	}))
+	require.Equal(t, plain, read(t, run, "inventory/cluster.yaml"), "what has nothing to hide stays as it is")
+	hidden := read(t, run, "inventory/nodes.yaml")
+	require.NotContains(t, hidden, secret)
+	require.Contains(t, hidden, "secretRef: git-credentials")
+	require.Contains(t, hidden, "password: '[secret]'")
+	require.Contains(t, hidden, "passphrase: '[secret]'")
 }
 
 func TestAConfigurationThatIsNoneIsNotQuoted(t *testing.T) {

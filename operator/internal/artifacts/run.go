@@ -96,10 +96,20 @@ func (f Folder) prune() error {
 	return nil
 }
 
-// Inventory writes the files of the effective inventory by their names.
-func (r *Run) Inventory(files map[string][]byte) error { return r.writeAll(DirInventory, files) }
+// Inventory writes the files of the effective inventory by their names, without the secrets in patches of machine configurations.
+func (r *Run) Inventory(files map[string][]byte) error {
+	clean := make(map[string][]byte, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := redactPatches(files[name])
+		if err != nil {
+			return fmt.Errorf("effective inventory, %s: %w", name, err)
+		}
+		clean[name] = text
+	}
+	return r.writeAll(DirInventory, clean)
+}
 
-// MachineConfigurations writes the configuration of each node by its name, without the values that Talos treats as secrets.
+// MachineConfigurations writes the configuration of each node by its name, without its secrets.
 func (r *Run) MachineConfigurations(nodes map[string]string) error {
 	files := make(map[string][]byte, len(nodes))
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {

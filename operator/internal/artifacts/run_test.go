@@ -83,7 +83,7 @@ func TestNoSecretStays(t *testing.T) {
 	}))
 	require.Contains(t, read(t, run, "events.jsonl"), "token [secret] is refused")
 	require.Contains(t, read(t, run, "events.jsonl"), "made a key: [secret]")
-	require.Contains(t, read(t, run, "machine-configurations", "cp-1.yaml"), "KEY: [secret]")
+	require.Contains(t, read(t, run, "machine-configurations", "cp-1.yaml"), "KEY: '[secret]'")
 	require.Contains(t, read(t, run, "summary.json"), `"seconds"`, "a word of two letters is none")
 }
 

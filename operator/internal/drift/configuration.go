@@ -4,25 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
-	"go.yaml.in/yaml/v3"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
 // hidden replaces a value that is compared but not shown.
 const hidden = "(not shown)"
-
-// private matches the parts of a machine configuration whose values are not shown. Some may contain users' secrets that Talos does
-// not redact: contents of files and manifests, environments, registry passwords. A certificate is no secret, but not readable
-// either.
-var private = regexp.MustCompile(`^(machine\.(files|env|pods|registries)|cluster\.(inlineManifests|extraManifestHeaders)|` +
-	`ExtensionServiceConfig)\b|\.crt$`)
 
 // Configurations compares two machine configurations, property by property. Both contain secrets, but the differences do not: if
 // only a secret differs, the difference reports only that. The error quotes neither configuration.
@@ -41,7 +34,7 @@ func Configurations(node string, want, have []byte) ([]Difference, error) {
 			continue
 		}
 		difference := Difference{node, "configuration " + path, wanted.values[path], running.values[path]}
-		if private.MatchString(path) {
+		if isHidden(path, wanted.values[path]) || isHidden(path, running.values[path]) {
 			difference.Want, difference.Have = hidden, hidden
 		}
 		differences = append(differences, difference)
@@ -73,57 +66,16 @@ func readConfiguration(text []byte) (configuration, error) {
 	if err != nil {
 		return configuration{}, errNoConfiguration
 	}
-	values, err := leaves(shown)
-	return configuration{values: values, whole: whole}, err
+	values, err := machineconfig.Values(shown)
+	if err != nil {
+		return configuration{}, errNoConfiguration
+	}
+	return configuration{values: values, whole: whole}, nil
 }
 
-// leaves returns the values of all documents by their paths. The paths in a document with a kind begin with the kind and its name.
-func leaves(text []byte) (map[string]string, error) {
-	values := map[string]string{}
-	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var document map[string]any
-		err := documents.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			return values, nil
-		}
-		if err != nil {
-			return nil, errNoConfiguration
-		}
-		addLeaves(values, prefixOf(document), document)
-	}
-}
-
-func prefixOf(document map[string]any) string {
-	kind, isKind := document["kind"].(string)
-	if !isKind {
-		return ""
-	}
-	if name, isNamed := document["name"].(string); isNamed {
-		return kind + "/" + name
-	}
-	return kind
-}
-
-func addLeaves(values map[string]string, path string, value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		for key, member := range value {
-			addLeaves(values, join(path, key), member)
-		}
-	case []any:
-		for i, member := range value {
-			addLeaves(values, path+"["+strconv.Itoa(i)+"]", member)
-		}
-	default:
-		values[path] = fmt.Sprint(value)
-	}
-}
-
-func join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
+// isHidden reports whether a value is not shown: a secret, or a certificate, which is none, but not readable either.
+func isHidden(path, value string) bool {
+	return machineconfig.IsSecret(path, value) || strings.HasSuffix(path, ".crt")
 }
 
 func union(a, b map[string]string) map[string]string {

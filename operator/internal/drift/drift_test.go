@@ -49,6 +49,16 @@ func configuration(t *testing.T, bundle func() (*secrets.Bundle, error), patches
 	return text
 }
 
+// secretPatches returns patches with a secret in places that Talos' own code does not redact, and with another's public key.
+func secretPatches(secret, public string) []string {
+	return []string{
+		"machine: {systemDiskEncryption: {ephemeral: {provider: luks2, keys: [{slot: 0, static: {passphrase: " + secret + "}}]}}}",
+		"machine: {network: {interfaces: [{interface: wg0, wireguard: {privateKey: " + secret + ", peers: [{publicKey: " + public + "}]}}]}}",
+		"apiVersion: v1alpha1\nkind: VolumeConfig\nname: STATE\nencryption: {provider: luks2, keys: [{slot: 0, static: {passphrase: " + secret + "}}]}",
+		"apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: models\nencryption: {provider: luks2, keys: [{slot: 0, static: {passphrase: " + secret + "}}]}",
+	}
+}
+
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	const node = "k3s-dev-worker-1"
@@ -97,6 +107,18 @@ func TestConfigurations(t *testing.T) {
 			want:  configuration(t, ours, "machine: {env: {PROXY_PASSWORD: "+password+"}}"),
 			have:  configuration(t, ours, "machine: {env: {PROXY_PASSWORD: other}}"),
 			drift: []drift.Difference{{node, "configuration machine.env.PROXY_PASSWORD", "(not shown)", "(not shown)"}},
+		},
+		{
+			name: "secrets that Talos does not redact",
+			want: configuration(t, ours, secretPatches(password, "hers")...),
+			have: configuration(t, ours, secretPatches(rand.Text(), "hers too")...),
+			drift: []drift.Difference{
+				{node, "configuration UserVolumeConfig/models.encryption.keys[0].static.passphrase", "(not shown)", "(not shown)"},
+				{node, "configuration VolumeConfig/STATE.encryption.keys[0].static.passphrase", "(not shown)", "(not shown)"},
+				{node, "configuration machine.network.interfaces[0].wireguard.peers[0].publicKey", "hers", "hers too"},
+				{node, "configuration machine.network.interfaces[0].wireguard.privateKey", "(not shown)", "(not shown)"},
+				{node, "configuration machine.systemDiskEncryption.ephemeral.keys[0].static.passphrase", "(not shown)", "(not shown)"},
+			},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
