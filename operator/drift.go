@@ -49,22 +49,30 @@ func (s *session) anyDrift(ctx context.Context) (drift.Report, error) {
 	return s.drift(ctx)
 }
 
-// drift compares the host by a preview with refresh, and each node by the Talos API. If the host does not answer, it is reported as
-// unread, and the nodes are still compared.
+// drift compares the host by a preview with refresh, and each node by the Talos API.
 func (s *session) drift(ctx context.Context) (drift.Report, error) {
-	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
 	sources, err := s.sources(ctx)
 	if err != nil {
-		return report, err
+		return drift.Report{}, err
 	}
-	if _, err := s.host.Reach(ctx); err != nil {
-		report.Unread = append(report.Unread, err.Error())
-	} else if err := s.hostDrift(ctx, sources, &report); err != nil {
-		return report, err
-	}
+	return driftRun{
+		Place: s.place, Reach: s.reach,
+		Host:  func(ctx context.Context, report *drift.Report) error { return s.hostDrift(ctx, sources, report) },
+		Nodes: func(ctx context.Context, report *drift.Report) error { return s.nodesDrift(ctx, sources, report) },
+	}.Run(ctx)
+}
+
+// reach returns why the host does not answer.
+func (s *session) reach(ctx context.Context) error {
+	_, err := s.host.Reach(ctx)
+	return err
+}
+
+// nodesDrift adds what differs on the nodes, and what up would do about their releases.
+func (s *session) nodesDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
 	applied, err := state.AppliedConfigurations(sources.Deployment)
 	if err != nil {
-		return report, err
+		return err
 	}
 	var seen running
 	for _, node := range s.inventory.Nodes {
@@ -85,7 +93,7 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	for _, sentence := range upgrades(seen, s.inventory.Versions(), sources.Images) {
 		report.Upgrades = append(report.Upgrades, s.place.Complete(sentence))
 	}
-	return report, nil
+	return nil
 }
 
 // upgrades returns what up would do about nodes that run other versions or schematics than the inventory's, a sentence each.

@@ -32,6 +32,7 @@ type (
 	UpRun       = upRun
 	PreviewRun  = previewRun
 	DestroyRun  = destroyRun
+	DriftRun    = driftRun
 	Work        = work
 	Judgement   = judgement
 	OutOfBand   = outOfBand

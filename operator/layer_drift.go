@@ -8,21 +8,19 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/drift"
 )
 
-// drift compares a layer by a preview with refresh, and by what a refresh does not read. If the host does not answer, it is reported as
-// unread.
+// drift compares a layer by a preview with refresh, and by what a refresh does not read.
 func (l layerRun) drift(ctx context.Context) (drift.Report, error) {
-	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
-	if _, err := l.host.Reach(ctx); err != nil {
-		report.Unread = append(report.Unread, err.Error())
-		return report, nil
-	}
+	return driftRun{Place: l.place, Reach: l.reach, Host: l.hostDrift}.Run(ctx)
+}
+
+func (l layerRun) hostDrift(ctx context.Context, report *drift.Report) error {
 	seen, err := l.FindOutOfBand(ctx)
 	if err != nil {
-		return report, err
+		return err
 	}
 	_, events, err := l.preview(ctx)
 	if err != nil {
-		return report, err
+		return err
 	}
 	steps := plan.Steps(events)
 	seen.mark(steps)
@@ -31,5 +29,5 @@ func (l layerRun) drift(ctx context.Context) (drift.Report, error) {
 	})
 	report.Host = append(append(report.Host, seen.Differences...), drift.Resources(steps)...)
 	report.Unread = append(report.Unread, seen.unasked()...)
-	return report, nil
+	return nil
 }

@@ -70,7 +70,10 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 	}
 	differs, err := s.anyDrift(ctx)
 	if err != nil {
-		return nil, err
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		differs.Unread = append(differs.Unread, s.place.Complete(inOneLine(err))) // the page has more to say
 	}
 	secrets, err := s.inState().secrets(ctx)
 	if err != nil {
