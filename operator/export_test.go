@@ -55,6 +55,7 @@ var (
 	CompareVersions      = clusterVersions
 	FormerStorage        = formerStorage
 	HasChanges           = hasChanges
+	HealthsIn            = healthsIn
 	JudgeVersions        = judgeVersions
 	LeaveOut             = leaveOut
 	PluginsOfOtherBuilds = otherPlugins

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
@@ -108,17 +110,18 @@ func (s *session) picture(found StatusReport) graph.Drawn {
 	return pictured(s.inventory, healthsIn(s.inventory.Nodes, found))
 }
 
-// healthsIn returns whether each node answered; unknown for one that the report does not have.
+// healthsIn returns whether each node answered as one of the cluster; unknown for one that the report does not have. In maintenance mode
+// it is of none.
 func healthsIn(nodes inventory.Nodes, report StatusReport) []graph.Health {
 	healths := make([]graph.Health, len(nodes))
 	for i := range min(len(nodes), len(report.Machines)) { // a report has the machines in the order of the inventory, or none
 		machine := report.Machines[i]
 		switch {
 		case machine.Node == nil:
-		case machine.Node.Stage != "":
-			healths[i] = graph.Healthy
-		default:
+		case machine.Node.Stage == "" || machine.Node.Stage == runtime.MachineStageMaintenance.String():
 			healths[i] = graph.Unhealthy
+		default:
+			healths[i] = graph.Healthy
 		}
 	}
 	return healths
