@@ -73,7 +73,7 @@ func newSiteStatusCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "status",
 		Short:   "Show the status of each stack; only reads",
-		Long:    "Show the status of each stack of the project.\n\nExit codes: 0 everything is sound, 1 something is not, or could not be read.",
+		Long:    "Show the status of each stack of the project.\n\nExit codes: 0 everything is sound, 3 a stack is refused, 1 something is not sound, or could not be read.",
 		Example: "  em-infra site status",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

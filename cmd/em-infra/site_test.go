@@ -46,6 +46,11 @@ stopped at site: do what its message says, then run `+"`em-infra site up` again,
 	require.Contains(t, all.out, "site     hosts     refused\nk3s-dev  platform  refused\n")
 	require.Contains(t, all.err, passphrase)
 
+	asked := em(t.Context(), "site", "status")
+	require.Equal(t, exitRefused, asked.code, asked.err)
+	require.Contains(t, asked.out, "site     hosts     refused\nk3s-dev  platform  refused\n")
+	require.Contains(t, em(t.Context(), "site", "status", "--help").out, ", 3 a stack is refused, ", "each exit code is in the help")
+
 	down := em(t.Context(), "site", "destroy", "--yes")
 	require.Equal(t, exitRefused, down.code)
 	require.Contains(t, down.out, "k3s-dev (platform), 1 of 2\n")
