@@ -38,6 +38,23 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestTheVerdict: a page calls nothing as the inventory says that was not compared.
+func TestTheVerdict(t *testing.T) {
+	t.Parallel()
+	differs := []drift.Difference{{Subject: "k3s-dev-cp-1", Property: "Talos", Want: "v1.12.4", Have: "v1.12.3"}}
+	for verdict, compared := range map[string]*drift.Report{
+		"sound":                                {},
+		"sound, not everything was compared":   {Unread: []string{"the host does not answer"}},
+		"sound, and not as the inventory says": {Nodes: differs, Unread: []string{"the host does not answer"}},
+	} {
+		sound := pages()["sound"]
+		sound.Drift = compared
+		text, err := sound.HTML(nil)
+		require.NoError(t, err)
+		require.Contains(t, string(text), `<p class="chip good">`+verdict+`</p>`)
+	}
+}
+
 // written returns all pages of the tests by name, with those of sites.
 func written(t *testing.T) map[string]string {
 	t.Helper()
