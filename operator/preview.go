@@ -37,7 +37,7 @@ type Preview struct {
 	Fingerprint string
 	// Host contains the checks of the host that did not pass.
 	Host Checks
-	// Images contains the nodes that run another image than the inventory's. No run changes that.
+	// Images contains the nodes that run another image than the inventory's. An up upgrades them in place.
 	Images OtherImages
 
 	changes bool

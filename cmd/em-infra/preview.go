@@ -34,8 +34,8 @@ nothing would change, 2 if something would, and 3 if up would refuse it. up refu
 lose the quorum or to change the machine secrets unless a flag names it; it refuses to change facts that are fixed when a
 cluster is created; and it refuses if the checks of preflight fail.
 
-Nodes that run an image of another schematic or release than the inventory's are named, too; they need an upgrade, which does
-not count as a change.
+Nodes that run an image of another schematic or release than the inventory's are named, too; up upgrades them in place, which is
+a change. With --refresh=false, a node that somebody upgraded by hand does not count as one.
 
 The fingerprint identifies the plan: up --plan FINGERPRINT carries out this plan, and refuses if up would do something
 else by then. --output markdown writes the preview as a comment for reviewers, for a forge; it contains no secret.
