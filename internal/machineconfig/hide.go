@@ -60,18 +60,18 @@ func hideText(text []byte, replacement string) ([]byte, error) {
 		return nil, err
 	}
 	var written bytes.Buffer
-	encoder := yaml.NewEncoder(&written)
+	writer := yaml.NewEncoder(&written)
 	found := false
 	for _, document := range all {
 		found = hide(document, replacement) || found
-		if err := encoder.Encode(document); err != nil {
+		if err := writer.Encode(document); err != nil {
 			return nil, ErrUnreadable
 		}
 	}
 	if !found {
 		return text, nil
 	}
-	return written.Bytes(), encoder.Close()
+	return written.Bytes(), writer.Close()
 }
 
 func hide(document *yaml.Node, replacement string) bool {
