@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,11 +30,16 @@ func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left,
 	if err != nil {
 		return left, fmt.Errorf("virtual machines: %w", err)
 	}
-	found, err := s.findOn(ctx, slices.DeleteFunc(slices.Clone(guests), isOutOfReach))
+	found, err := s.findOn(ctx, guests)
 	if err != nil {
 		return left, err
 	}
-	found.Guests = guests // the disk of an unreachable guest has an owner
+	for _, vmid := range sorted(found.Unread) {
+		var off *OffError // the guest is not one of ours, which the engine has just deleted
+		if err := found.Unread[vmid]; !errors.As(err, &off) {
+			return left, fmt.Errorf("configuration of VM %d: %w", vmid, err)
+		}
+	}
 	return LeftOf(found, owners, slices.Concat(state.VMIDs(s.Deployment), sorted(s.ours().Named)), isos(s.Deployment)), nil
 }
 
@@ -66,8 +72,13 @@ func (s Sources) LeftSystems(ctx context.Context, stack string, systems []System
 	if err != nil {
 		return left, fmt.Errorf("virtual machines and containers: %w", err)
 	}
+	off, err := s.hostsOff(ctx)
+	if err != nil {
+		return left, err
+	}
 	for _, guest := range guests {
-		if isOutOfReach(guest) || !slices.ContainsFunc(systems, func(s System) bool { return s.is(guest) }) {
+		// One on a host that is off is not one of ours, which the engine has just deleted.
+		if slices.Contains(off, guest.Node) || !slices.ContainsFunc(systems, func(s System) bool { return s.is(guest) }) {
 			continue
 		}
 		config, err := s.Host.GuestConfig(ctx, guest)
@@ -80,10 +91,6 @@ func (s Sources) LeftSystems(ctx context.Context, stack string, systems []System
 	}
 	return left, nil
 }
-
-// isOutOfReach reports whether a guest is on a host of the cluster that is off. It is not one of ours, which the engine has just
-// deleted (pve-manager, PVE/API2Tools.pm, extract_vm_stats).
-func isOutOfReach(guest pve.Guest) bool { return guest.Status == "unknown" }
 
 // leftMachine gives no command that deletes a running machine.
 func leftMachine(guest pve.Guest) Orphan {
@@ -104,6 +111,10 @@ func leftMachine(guest pve.Guest) Orphan {
 // leftISO gives no command for an ISO without which a machine would not start (F16).
 func leftISO(host string, volume pve.Volume, found Found) Orphan {
 	left := Orphan{What: fmt.Sprintf("%s (%s)", volume.ID, gibibytes(volume.Bytes)), Host: host}
+	if unread := found.unread(); unread != "" && !found.names(volume.ID) {
+		left.Do = "leave it until the configurations of all machines can be read, since one may name it in its drive: " + unread
+		return left
+	}
 	if found.names(volume.ID) {
 		left.Do = "leave it: a machine names it in its drive, and would not start without it"
 		return left

@@ -56,6 +56,7 @@ func TestSystemsThatADestroyLeaves(t *testing.T) {
 		{Name: "mail", Type: status.VirtualMachine, VMID: 212}, {Name: "web", Type: status.VirtualMachine, VMID: 213}, {Name: "far", Type: status.Container, VMID: 214},
 	}
 	host := answering(t, map[string]string{
+		"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve2","status":"offline"}]`,
 		"/cluster/resources": `[{"vmid":210,"name":"tools","type":"qemu","node":"pve1","status":"running"}, {"vmid":211,"name":"pihole","type":"lxc","node":"pve1","status":"stopped"},
 			{"vmid":212,"name":"mail","type":"qemu","node":"pve1","status":"stopped"}, {"vmid":213,"name":"others","type":"qemu","node":"pve1","status":"stopped"},
 			{"vmid":214,"name":"far","type":"lxc","node":"pve2","status":"unknown"}]`,
@@ -71,6 +72,7 @@ func TestSystemsThatADestroyLeaves(t *testing.T) {
 	}}, left)
 
 	_, err = status.Sources{Host: answering(t, map[string]string{
+		"/nodes":             `[]`,
 		"/cluster/resources": `[{"vmid":210,"name":"tools","type":"qemu","node":"pve1","status":"running"}]`,
 	})}.LeftSystems(t.Context(), "site-systems", wanted)
 	require.ErrorContains(t, err, "configuration of VM 210 on pve1: ")

@@ -54,21 +54,25 @@ type Ours struct {
 	ISO []string
 }
 
-// Found is what is on the hosts.
-type Found struct {
-	// Guests are the guests of all hosts that the token may see.
-	Guests []pve.Guest
-	// Configs are the configurations of the guests by VMID.
-	Configs map[int]pve.GuestConfig
-	// Volumes are the volumes on the inventory's storages by host; the ones of a shared storage under one of its hosts only.
-	Volumes map[string][]pve.Volume
-}
-
 // Orphans returns, in this order: machines that are not in the state, disks without a machine, disks that our machines no longer
 // use, and ISOs that no machine boots. A machine is ours only if its description says so, because a copy of a stack has the same
-// names and VMIDs. A machine without a mark, from a release before the marks, is ours if it is in the state.
+// names and VMIDs. A machine without a mark, from a release before the marks, is ours if it is in the state. An ISO is none while the
+// configuration of any guest is not known, which may name it.
 func (o Ours) Orphans(found Found) []Orphan {
-	return slices.Concat(o.lostMachines(found), lostDisks(found), o.unusedDisks(found), o.unusedISOs(found))
+	orphans := slices.Concat(o.lostMachines(found), lostDisks(found), o.unusedDisks(found))
+	if len(found.Unread) > 0 {
+		return orphans
+	}
+	return append(orphans, o.unusedISOs(found)...)
+}
+
+// Unclear returns what cannot be said about orphans, a sentence each.
+func (o Ours) Unclear(found Found) []string {
+	var unclear []string
+	if unread := found.unread(); unread != "" && len(o.unusedISOs(found)) > 0 {
+		unclear = append(unclear, "which ISOs no machine boots, without the configurations of "+unread)
+	}
+	return unclear
 }
 
 func (o Ours) owns(guest pve.Guest, found Found) bool {
@@ -165,22 +169,6 @@ func (o Ours) unusedISOs(found Found) (orphans []Orphan) {
 		}
 	}
 	return orphans
-}
-
-func (f Found) has(vmid int) bool {
-	return slices.ContainsFunc(f.Guests, func(guest pve.Guest) bool { return guest.VMID == vmid })
-}
-
-// names reports whether the configuration of any guest contains a volume.
-func (f Found) names(volume string) bool {
-	for _, config := range f.Configs {
-		for _, value := range config {
-			if value == volume || strings.HasPrefix(value, volume+",") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func sorted[M ~map[K]V, K cmp.Ordered, V any](m M) []K { return slices.Sorted(maps.Keys(m)) }

@@ -45,6 +45,8 @@ type Report struct {
 	LostISOs []pve.ISO `json:"lostISOs,omitempty"`
 	// Orphans lie on the host, and nothing uses them.
 	Orphans []Orphan `json:"orphans,omitempty"`
+	// Unclear is what cannot be said about orphans, a sentence each. It says nothing about the cluster's health.
+	Unclear []string `json:"unclear,omitempty"`
 	// Unread is what could not be asked, a sentence each.
 	Unread []string `json:"unread,omitempty"`
 	// nodesRead reports whether Kubernetes listed its Nodes.

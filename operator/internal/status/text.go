@@ -262,6 +262,9 @@ func (r Report) printFindings(out io.Writer) {
 	for _, orphan := range r.Orphans {
 		fmt.Fprintf(out, "orphan        %s\n              → %s\n", orphan.What, orphan.remedy())
 	}
+	for _, reason := range r.Unclear {
+		fmt.Fprintf(out, "not known     %s\n", reason)
+	}
 	for _, reason := range r.Unread {
 		fmt.Fprintf(out, "not read      %s\n", reason)
 	}

@@ -1,0 +1,138 @@
+package status_test
+
+import (
+	"maps"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/ownership"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+// aCluster is a Proxmox VE of three hosts, of which pve3 has nothing of the stack. VM 101 on pve1 is the stack's machine.
+var aCluster = map[string]string{
+	"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve2","status":"online"}, {"node":"pve3","status":"online"}]`,
+	"/cluster/resources": `[{"vmid":101,"name":"control-1","type":"qemu","node":"pve1","status":"running"},
+		{"vmid":300,"name":"mail","type":"qemu","node":"pve3","status":"running"}]`,
+	"/nodes/pve1/qemu/101/config":       `{"name":"control-1","description":"made by em-infra for stack home, cluster 0123456789ab"}`,
+	"/nodes/pve3/qemu/300/config":       `{"name":"mail"}`,
+	"/nodes/pve1/storage":               `[{"storage":"local","active":1}, {"storage":"tank","active":1}]`,
+	"/nodes/pve1/storage/local/content": `[{"volid":"local:iso/talos-v1.12.3-nocloud-0123456789abcdef-amd64.iso","content":"iso","size":1073741824}]`,
+	"/nodes/pve1/storage/tank/content":  `[{"volid":"tank:vm-120-disk-0","content":"images","vmid":120,"size":1073741824}]`,
+}
+
+// theStack is the stack of one machine on pve1.
+var theStack = &inventory.Inventory{
+	Cluster: inventory.Cluster{Name: "home", Proxmox: inventory.Proxmox{Host: "pve1", ISOStorage: "local", DiskStorage: "tank"}},
+	Nodes:   inventory.Nodes{{Name: "control-1", Role: inventory.RoleControlPlane, Host: "pve1", VMID: 101, Address: netip.MustParseAddr("192.168.20.11")}},
+}
+
+// reportOf is the report about the stack on a cluster with these answers instead of its own; an answer that is empty fails.
+func reportOf(t *testing.T, answers map[string]string) status.Report {
+	t.Helper()
+	return status.Sources{
+		Inventory: theStack, Deployment: inState(), Host: clusterWith(t, answers), Owner: ownership.Owner{Stack: "home", Cluster: "0123456789ab"},
+	}.Report(t.Context(), time.Now())
+}
+
+func clusterWith(t *testing.T, answers map[string]string) pve.Reader {
+	t.Helper()
+	all := maps.Clone(aCluster)
+	for path, answer := range answers {
+		if delete(all, path); answer != "" {
+			all[path] = answer
+		}
+	}
+	return answering(t, all)
+}
+
+// TestGuestsWhoseConfigurationsAreNotKnown: any host of a cluster may be off, and any guest deleted while it is read. Nothing is said then of
+// ISOs, which such a guest may name, and all else is.
+func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
+	t.Parallel()
+	disk := status.Orphan{What: "disk tank:vm-120-disk-0 (1.0 GiB): there is no VM 120", Host: "pve1", Remove: "pvesm free tank:vm-120-disk-0"}
+	iso := status.Orphan{What: earlierISO + " (1.0 GiB): no machine boots it", Host: "pve1", Remove: "pvesm free " + earlierISO}
+	for _, test := range []struct {
+		name    string
+		answers map[string]string
+		orphans []status.Orphan
+		unclear []string
+	}{
+		{name: "all are read", orphans: []status.Orphan{disk, iso}},
+		{
+			name: "a host is off, and its guests have their last status",
+			answers: map[string]string{
+				"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve3","status":"offline"}]`, "/nodes/pve3/qemu/300/config": "",
+			},
+			orphans: []status.Orphan{disk},
+			unclear: []string{"which ISOs no machine boots, without the configurations of VM 300 (its host pve3 is off)"},
+		},
+		{
+			name:    "a guest is deleted meanwhile",
+			answers: map[string]string{"/nodes/pve3/qemu/300/config": ""},
+			orphans: []status.Orphan{disk},
+			unclear: []string{"which ISOs no machine boots, without the configurations of VM 300 (Internal Server Error)"},
+		},
+		{
+			name:    "nothing looks unused",
+			answers: map[string]string{"/nodes/pve3/qemu/300/config": "", "/nodes/pve1/storage/local/content": `[]`},
+			orphans: []status.Orphan{disk},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			report := reportOf(t, test.answers)
+			require.Empty(t, report.Unread)
+			require.Equal(t, test.orphans, report.Orphans)
+			require.Equal(t, test.unclear, report.Unclear)
+			require.Equal(t, "running", report.Machines[0].VM)
+		})
+	}
+}
+
+// TestWhatADestroyLeavesWhileAHostIsOff: a guest of that host may name the ISO.
+func TestWhatADestroyLeavesWhileAHostIsOff(t *testing.T) {
+	t.Parallel()
+	sources := status.Sources{Inventory: theStack, Deployment: withTemplate(), Host: clusterWith(t, map[string]string{
+		"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve3","status":"offline"}]`, "/nodes/pve3/qemu/300/config": "",
+	})}
+	left, err := sources.Left(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, status.Left{ISOs: []status.Orphan{{
+		What: earlierISO + " (1.0 GiB)", Host: "pve1",
+		Do: "leave it until the configurations of all machines can be read, since one may name it in its drive: VM 300 (its host pve3 is off)",
+	}}}, left)
+
+	sources.Host = clusterWith(t, map[string]string{"/nodes/pve3/qemu/300/config": ""})
+	_, err = sources.Left(t.Context(), nil)
+	require.EqualError(t, err, "configuration of VM 300: Internal Server Error")
+}
+
+// inState is a state with virtual machine 101.
+func inState() apitype.DeploymentV3 {
+	return apitype.DeploymentV3{Resources: []apitype.ResourceV3{{
+		URN: urn(token.VirtualMachine, "control-1-vm"), Type: token.VirtualMachine, Outputs: map[string]any{"vmId": 101.0},
+	}}}
+}
+
+// withTemplate is a state with a template that boots the earlier ISO.
+func withTemplate() apitype.DeploymentV3 {
+	template := urn(token.TalosTemplate, "pve1")
+	return apitype.DeploymentV3{Resources: []apitype.ResourceV3{
+		{URN: template, Type: token.TalosTemplate, Inputs: map[string]any{"host": "pve1"}, Outputs: map[string]any{"iso": earlierISO}},
+		{URN: urn(token.Command, "iso"), Type: token.Command, Parent: template},
+	}}
+}
+
+func urn(kind tokens.Type, name string) resource.URN {
+	return resource.NewURN("home", "em-infra", "", kind, name)
+}
