@@ -30,6 +30,15 @@ func (r Reader) Privileges(ctx context.Context, path string) ([]string, error) {
 	return names, nil
 }
 
+// SeesAllGuests reports whether the list of guests is complete for the token: it has VM.Audit on /vms and all paths below. With less, the list
+// omits the others without a word (pve-manager, PVE/API2/Cluster.pm, resources).
+func (r Reader) SeesAllGuests(ctx context.Context) (bool, error) {
+	const guests = "/vms"
+	answer := map[string]map[string]Flag{} // whether each privilege is passed on to the paths below
+	err := r.get(ctx, &answer, "/access/permissions", "path", guests)
+	return bool(answer[guests]["VM.Audit"]), err
+}
+
 // RolePrivileges returns the privileges of a role. Found is false if the role does not exist.
 func (r Reader) RolePrivileges(ctx context.Context, role string) (names []string, found bool, err error) {
 	answer := map[string]int{}

@@ -17,6 +17,8 @@ type Volume struct {
 	VMID ID `json:"vmid"`
 	// Bytes are its size.
 	Bytes uint64 `json:"size"`
+	// Created is when it was written, in seconds since 1970 by the clock of its host; 0 if the storage does not know it.
+	Created int64 `json:"ctime"`
 }
 
 // ID is a VMID, which this part of the API returns as a number or as text (PVE::Storage, volume_list).

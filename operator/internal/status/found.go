@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/pve"
 )
@@ -20,6 +21,10 @@ type Found struct {
 	Unread map[int]error
 	// Volumes are the volumes on the inventory's storages by host; the ones of a shared storage under one of its hosts only.
 	Volumes map[string][]pve.Volume
+	// Partial is whether the token may not see all guests, so that those that are missing in Guests may exist.
+	Partial bool
+	// Time is when it was read.
+	Time time.Time
 }
 
 // OffError is returned for a guest of a host that is off: Proxmox VE lists it, and passes no call on to its host.
@@ -29,8 +34,13 @@ func (e *OffError) Error() string { return "its host " + e.Host + " is off" }
 
 // findOn reads the configurations of the guests and the contents of the inventory's storages. A configuration that cannot be read is no
 // error: any host of the cluster may be off, and most of its guests are not ours.
-func (s Sources) findOn(ctx context.Context, guests []pve.Guest) (Found, error) {
-	found := Found{Guests: guests, Configs: map[int]pve.GuestConfig{}, Unread: map[int]error{}, Volumes: map[string][]pve.Volume{}}
+func (s Sources) findOn(ctx context.Context, guests []pve.Guest, now time.Time) (Found, error) {
+	found := Found{Guests: guests, Configs: map[int]pve.GuestConfig{}, Unread: map[int]error{}, Volumes: map[string][]pve.Volume{}, Time: now}
+	seesAll, err := s.Host.SeesAllGuests(ctx)
+	if err != nil {
+		return found, fmt.Errorf("privileges of the token: %w", err)
+	}
+	found.Partial = !seesAll
 	off, err := s.hostsOff(ctx)
 	if err != nil {
 		return found, err
@@ -116,14 +126,19 @@ func (f Found) names(volume string) bool {
 	return false
 }
 
-// unread returns the guests whose configurations are not known, each with the reason: VM 300 (its host pve3 is off). It is empty if there are
-// none.
-func (f Found) unread() string {
+// partial is why a list of guests is not complete, and what to do about it.
+const partial = "the token does not see all guests; give it VM.Audit on /vms, `em-infra role` prints how"
+
+// unseen returns why the configurations of all guests are not known, in clauses. It is empty if they are.
+func (f Found) unseen() string {
 	var texts []string
 	for _, guest := range f.Guests {
 		if err := f.Unread[guest.VMID]; err != nil {
-			texts = append(texts, fmt.Sprintf("%s %d (%v)", guestTypes[guest.Type], guest.VMID, err))
+			texts = append(texts, fmt.Sprintf("the configuration of %s %d is not known (%v)", guestTypes[guest.Type], guest.VMID, err))
 		}
+	}
+	if f.Partial {
+		texts = append(texts, partial)
 	}
 	return strings.Join(texts, ", ")
 }

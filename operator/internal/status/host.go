@@ -17,7 +17,7 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 	for i := range r.Machines {
 		r.Machines[i].VM = statusOf(guests, r.Machines[i].VMID)
 	}
-	found, err := s.findOn(ctx, guests)
+	found, err := s.findOn(ctx, guests, r.Time)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package status_test
 import (
 	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ var aCluster = map[string]string{
 	"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve2","status":"online"}, {"node":"pve3","status":"online"}]`,
 	"/cluster/resources": `[{"vmid":101,"name":"control-1","type":"qemu","node":"pve1","status":"running"},
 		{"vmid":300,"name":"mail","type":"qemu","node":"pve3","status":"running"}]`,
+	"/access/permissions":               `{"/vms":{"VM.Audit":1}}`,
 	"/nodes/pve1/qemu/101/config":       `{"name":"control-1","description":"made by em-infra for stack home, cluster 0123456789ab"}`,
 	"/nodes/pve3/qemu/300/config":       `{"name":"mail"}`,
 	"/nodes/pve1/storage":               `[{"storage":"local","active":1}, {"storage":"tank","active":1}]`,
@@ -74,13 +76,13 @@ func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
 				"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve3","status":"offline"}]`, "/nodes/pve3/qemu/300/config": "",
 			},
 			orphans: []status.Orphan{disk},
-			unclear: []string{"which ISOs no machine boots, without the configurations of VM 300 (its host pve3 is off)"},
+			unclear: []string{"which ISOs no machine boots: the configuration of VM 300 is not known (its host pve3 is off)"},
 		},
 		{
 			name:    "a guest is deleted meanwhile",
 			answers: map[string]string{"/nodes/pve3/qemu/300/config": ""},
 			orphans: []status.Orphan{disk},
-			unclear: []string{"which ISOs no machine boots, without the configurations of VM 300 (Internal Server Error)"},
+			unclear: []string{"which ISOs no machine boots: the configuration of VM 300 is not known (Internal Server Error)"},
 		},
 		{
 			name:    "nothing looks unused",
@@ -99,6 +101,56 @@ func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
 	}
 }
 
+// TestATokenThatDoesNotSeeAllGuests: a disk or an ISO that looks unused may be that of a machine which the token does not see, so nothing is
+// said of it, and no command deletes it.
+func TestATokenThatDoesNotSeeAllGuests(t *testing.T) {
+	t.Parallel()
+	const remedy = "the token does not see all guests; give it VM.Audit on /vms, `em-infra role` prints how"
+	for name, privileges := range map[string]string{
+		"it sees a pool only":              `{"/vms":{}}`,
+		"its privilege is not passed on":   `{"/vms":{"VM.Audit":0}}`,
+		"it has nothing there at all":      `{}`,
+		"it may change more than it reads": `{"/vms":{"VM.PowerMgmt":1}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report := reportOf(t, map[string]string{"/access/permissions": privileges})
+			require.Empty(t, report.Unread)
+			require.Empty(t, report.Orphans)
+			require.Equal(t, []string{"which disks belong to no machine: " + remedy, "which ISOs no machine boots: " + remedy}, report.Unclear)
+
+			sources := status.Sources{Inventory: theStack, Deployment: withTemplate(), Host: clusterWith(t, map[string]string{
+				"/access/permissions":              privileges,
+				"/nodes/pve1/storage/tank/content": `[{"volid":"tank:vm-102-disk-0","content":"images","vmid":102,"size":1073741824}]`,
+			})}
+			sources.Inventory = &inventory.Inventory{Cluster: theStack.Cluster, Nodes: slices.Clone(theStack.Nodes)}
+			sources.Inventory.Nodes[0].VMID = 102
+			left, err := sources.Left(t.Context(), nil)
+			require.NoError(t, err)
+			require.Equal(t, status.Left{
+				Disks: []status.Orphan{{
+					What: "disk tank:vm-102-disk-0 (1.0 GiB)", Host: "pve1",
+					Do: "leave it until somebody who sees all machines says that there is no VM 102: " + remedy,
+				}},
+				ISOs: []status.Orphan{{
+					What: earlierISO + " (1.0 GiB)", Host: "pve1",
+					Do: "leave it until all machines are known, since one may name it in its drive: " + remedy,
+				}},
+			}, left)
+		})
+	}
+}
+
+// TestAnISOThatWasJustDownloaded is none that nothing boots: the run that has downloaded it makes its template next.
+func TestAnISOThatWasJustDownloaded(t *testing.T) {
+	t.Parallel()
+	volume := pve.Volume{ID: earlierISO, Content: "iso", Created: today.Add(-59 * time.Minute).Unix()}
+	found := status.Found{Volumes: map[string][]pve.Volume{"pve1": {volume}}, Time: today}
+	require.Empty(t, status.Ours{}.Orphans(found))
+	found.Time = today.Add(time.Minute)
+	require.Len(t, status.Ours{}.Orphans(found), 1)
+}
+
 // TestWhatADestroyLeavesWhileAHostIsOff: a guest of that host may name the ISO.
 func TestWhatADestroyLeavesWhileAHostIsOff(t *testing.T) {
 	t.Parallel()
@@ -109,7 +161,7 @@ func TestWhatADestroyLeavesWhileAHostIsOff(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, status.Left{ISOs: []status.Orphan{{
 		What: earlierISO + " (1.0 GiB)", Host: "pve1",
-		Do: "leave it until the configurations of all machines can be read, since one may name it in its drive: VM 300 (its host pve3 is off)",
+		Do: "leave it until all machines are known, since one may name it in its drive: the configuration of VM 300 is not known (its host pve3 is off)",
 	}}}, left)
 
 	sources.Host = clusterWith(t, map[string]string{"/nodes/pve3/qemu/300/config": ""})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/ownership"
@@ -30,7 +31,7 @@ func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left,
 	if err != nil {
 		return left, fmt.Errorf("virtual machines: %w", err)
 	}
-	found, err := s.findOn(ctx, guests)
+	found, err := s.findOn(ctx, guests, time.Time{})
 	if err != nil {
 		return left, err
 	}
@@ -57,7 +58,7 @@ func LeftOf(found Found, owners []ownership.Owner, had []int, booted []string) (
 			case slices.Contains(booted, volume.ID):
 				left.ISOs = append(left.ISOs, leftISO(host, volume, found))
 			case volume.Content == "images" && slices.Contains(had, int(volume.VMID)) && !found.has(int(volume.VMID)):
-				left.Disks = append(left.Disks, lostDisk(host, volume))
+				left.Disks = append(left.Disks, leftDisk(host, volume, found))
 			}
 		}
 	}
@@ -108,17 +109,26 @@ func leftMachine(guest pve.Guest) Orphan {
 	return left
 }
 
+// leftDisk gives no command for a disk that a machine may have which the token does not see.
+func leftDisk(host string, volume pve.Volume, found Found) Orphan {
+	left := lostDisk(host, volume)
+	if found.Partial {
+		left.What = fmt.Sprintf("disk %s (%s)", volume.ID, gibibytes(volume.Bytes))
+		left.Remove, left.Do = "", fmt.Sprintf("leave it until somebody who sees all machines says that there is no VM %d: %s", volume.VMID, partial)
+	}
+	return left
+}
+
 // leftISO gives no command for an ISO without which a machine would not start (F16).
 func leftISO(host string, volume pve.Volume, found Found) Orphan {
 	left := Orphan{What: fmt.Sprintf("%s (%s)", volume.ID, gibibytes(volume.Bytes)), Host: host}
-	if unread := found.unread(); unread != "" && !found.names(volume.ID) {
-		left.Do = "leave it until the configurations of all machines can be read, since one may name it in its drive: " + unread
-		return left
-	}
-	if found.names(volume.ID) {
+	switch unseen := found.unseen(); {
+	case found.names(volume.ID):
 		left.Do = "leave it: a machine names it in its drive, and would not start without it"
-		return left
+	case unseen != "":
+		left.Do = "leave it until all machines are known, since one may name it in its drive: " + unseen
+	default:
+		left.Remove = "pvesm free " + volume.ID
 	}
-	left.Remove = "pvesm free " + volume.ID
 	return left
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
@@ -56,21 +57,29 @@ type Ours struct {
 
 // Orphans returns, in this order: machines that are not in the state, disks without a machine, disks that our machines no longer
 // use, and ISOs that no machine boots. A machine is ours only if its description says so, because a copy of a stack has the same
-// names and VMIDs. A machine without a mark, from a release before the marks, is ours if it is in the state. An ISO is none while the
-// configuration of any guest is not known, which may name it.
+// names and VMIDs. A machine without a mark, from a release before the marks, is ours if it is in the state. A disk is none while the token
+// does not see all guests, since its machine may be one of the others, and an ISO while the configuration of any guest is not known, which
+// may name it.
 func (o Ours) Orphans(found Found) []Orphan {
-	orphans := slices.Concat(o.lostMachines(found), lostDisks(found), o.unusedDisks(found))
-	if len(found.Unread) > 0 {
-		return orphans
+	orphans := o.lostMachines(found)
+	if !found.Partial {
+		orphans = append(orphans, lostDisks(found)...)
 	}
-	return append(orphans, o.unusedISOs(found)...)
+	orphans = append(orphans, o.unusedDisks(found)...)
+	if found.unseen() == "" {
+		orphans = append(orphans, o.unusedISOs(found)...)
+	}
+	return orphans
 }
 
 // Unclear returns what cannot be said about orphans, a sentence each.
 func (o Ours) Unclear(found Found) []string {
 	var unclear []string
-	if unread := found.unread(); unread != "" && len(o.unusedISOs(found)) > 0 {
-		unclear = append(unclear, "which ISOs no machine boots, without the configurations of "+unread)
+	if found.Partial && len(lostDisks(found)) > 0 {
+		unclear = append(unclear, "which disks belong to no machine: "+partial)
+	}
+	if unseen := found.unseen(); unseen != "" && len(o.unusedISOs(found)) > 0 {
+		unclear = append(unclear, "which ISOs no machine boots: "+unseen)
 	}
 	return unclear
 }
@@ -155,10 +164,14 @@ func (o Ours) unusedDisks(found Found) (orphans []Orphan) {
 // isoName matches the names of the ISOs that the program downloads (components, image.isoFile).
 var isoName = regexp.MustCompile(`:iso/talos-v[^/]+-nocloud-[0-9a-f]{16}-amd64\.iso$`)
 
+// unclaimed is how long an ISO may be on its host before a template boots it: another stack may just have downloaded it.
+const unclaimed = time.Hour
+
 func (o Ours) unusedISOs(found Found) (orphans []Orphan) {
 	for _, host := range sorted(found.Volumes) {
 		for _, volume := range found.Volumes[host] {
-			if !isoName.MatchString(volume.ID) || slices.Contains(o.ISO, volume.ID) || found.names(volume.ID) {
+			isNew := found.Time.Sub(time.Unix(volume.Created, 0)) < unclaimed && volume.Created != 0
+			if !isoName.MatchString(volume.ID) || slices.Contains(o.ISO, volume.ID) || found.names(volume.ID) || isNew {
 				continue
 			}
 			orphans = append(orphans, Orphan{
