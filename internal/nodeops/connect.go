@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
@@ -32,6 +33,16 @@ var ErrForeign = errors.New("its Talos API is not this cluster's: the node belon
 // ErrUntimely is returned when a certificate, the node's or the client's, is not valid by the clock of the other side.
 var ErrUntimely = errors.New("a certificate of its Talos API is not valid at this time: compare the clocks of this computer and of its host")
 
+// ErrSilent is matched by the errors of a node at whose address no Talos API answers: the node is off, cannot be reached, boots, or hangs.
+var ErrSilent = errors.New("its Talos API does not answer")
+
+// unreachedError is an address to which no connection could be made.
+type unreachedError struct{ text string }
+
+func (e *unreachedError) Error() string { return e.text }
+
+func (e *unreachedError) Is(target error) bool { return target == ErrSilent }
+
 // Ask runs calls against one node's own API. The error is one clause about that node, without its name.
 func Ask(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
 	return AskFor(ctx, callTimeout, talosconfig, address, calls)
@@ -52,11 +63,13 @@ func AskFor(ctx context.Context, limit time.Duration, talosconfig []byte, addres
 	case err == nil:
 		return nil
 	case isDeadline(err):
-		return errors.New("its Talos API does not answer")
+		return ErrSilent
 	case isUntimely(err):
 		return ErrUntimely
 	case isUnderAnotherPKI(err):
 		return ErrForeign
+	case isUnreached(err):
+		return &unreachedError{"its Talos API: " + answerOf(err)}
 	case answered:
 		return fmt.Errorf("its Talos API: %s", answerOf(err))
 	default:
@@ -67,4 +80,10 @@ func AskFor(ctx context.Context, limit time.Duration, talosconfig []byte, addres
 // isDeadline reports whether a call has failed because its time ran out.
 func isDeadline(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded
+}
+
+// isUnreached reports whether a call has failed because no connection could be made. Whoever ends one that was made is no silence (grpc-go,
+// internal/transport/http2_client.go, NewHTTP2Client).
+func isUnreached(err error) bool {
+	return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "transport: Error while dialing")
 }

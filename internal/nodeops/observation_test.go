@@ -2,6 +2,9 @@ package nodeops_test
 
 import (
 	"errors"
+	"net"
+	"net/netip"
+	"strconv"
 	"testing"
 
 	"github.com/siderolabs/talos/pkg/machinery/constants"
@@ -36,6 +39,24 @@ func TestObserve(t *testing.T) {
 		seen, err := health.Observe(t.Context(), m.address.String())
 		return err == nil && seen.Stage == "running"
 	})
+}
+
+// TestSilence: nothing listens at the address, or what listens says nothing. A node that answers is not silent, whatever it answers.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	health := nodeops.Health{Talosconfig: talosconfigOf(t, secretsOf(t, ours), netip.MustParseAddr("127.0.0.1"))}
+	_, err := health.Observe(t.Context(), "127.193.77.1")
+	require.ErrorIs(t, err, nodeops.ErrSilent)
+	require.ErrorContains(t, err, "connection refused")
+
+	const deaf = "127.193.77.2"
+	listener, err := net.Listen("tcp", net.JoinHostPort(deaf, strconv.Itoa(constants.ApidPort)))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	_, err = health.Observe(t.Context(), deaf)
+	require.ErrorIs(t, err, nodeops.ErrSilent)
+	require.NotErrorIs(t, nodeops.ErrUntimely, nodeops.ErrSilent)
+	require.NotErrorIs(t, nodeops.ErrForeign, nodeops.ErrSilent)
 }
 
 // TestACertificateThatIsNotValidNowIsSaid covers both certificates: the node's and the client's.

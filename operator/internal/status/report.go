@@ -91,6 +91,8 @@ type Machine struct {
 	WantedKubernetes string `json:"wantedKubernetes"`
 	// Node is what Talos on it reports; nil if it does not answer.
 	Node *nodeops.Observation `json:"node,omitempty"`
+	// Silent reports whether no Talos answers at its address; false if it answers anything, such as that it is another cluster's.
+	Silent bool `json:"silent,omitempty"`
 	// Gateways that the inventory wants, IPv4 before IPv6.
 	Gateways []netip.Addr `json:"wantedGateways,omitempty"`
 	// GuestAgent is what its guest agent says; nil where the inventory's images have none, and for a machine that does not run.

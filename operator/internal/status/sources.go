@@ -104,29 +104,6 @@ func offered(support *inventory.GPUSupport, node inventory.Node) int64 {
 	return int64(all)
 }
 
-// askNodes asks each machine in the state. A node that does not answer is a finding, not an error.
-func (s Sources) askNodes(ctx context.Context, r *Report) error {
-	indices := make([]int, 0, len(r.Machines))
-	for i := range r.Machines {
-		if r.Machines[i].Known {
-			indices = append(indices, i)
-		}
-	}
-	health := s.Health()
-	inParallel(indices, func(i int) error {
-		seen, err := health.Observe(ctx, r.Machines[i].Address.String())
-		if err != nil {
-			seen = nodeops.Observation{Unmet: []string{err.Error()}}
-			if errors.Is(err, nodeops.ErrForeign) && nodeops.InMaintenance(ctx, r.Machines[i].Address.String()) {
-				seen.Stage, seen.Unmet = "maintenance", []string{"it is in maintenance mode and waits for its configuration: `em-infra up` applies it"}
-			}
-		}
-		r.Machines[i].Node = &seen
-		return nil
-	})
-	return nil
-}
-
 func (s Sources) askEtcd(ctx context.Context, r *Report) (err error) {
 	if r.Members, err = s.Health().Members(ctx); err != nil {
 		return fmt.Errorf("etcd: %w", err)

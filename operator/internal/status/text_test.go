@@ -118,15 +118,17 @@ func TestAnEtcdWhoseDataIsLost(t *testing.T) {
 // commands of the place where it is read.
 func TestPrintWhatToDoAboutMachines(t *testing.T) {
 	t.Parallel()
-	silent := &nodeops.Observation{Unmet: []string{"its Talos API: connection refused"}}
+	answers := func(m *status.Machine, isSilent bool, text string) {
+		m.Node, m.Silent = &nodeops.Observation{Unmet: []string{text}}, isSilent
+	}
 	for _, test := range []struct {
 		name   string
 		change func(*status.Machine)
 		want   string
 	}{
-		{"off", func(m *status.Machine) { m.VM, m.Node = "stopped", silent }, "VM            k3s-dev-gpu-1: it is stopped: `em-infra up --stack k3s-dev` starts it\n"},
-		{"absent", func(m *status.Machine) { m.VM, m.Node = "absent", silent }, "VM            k3s-dev-gpu-1: there is none: `em-infra preview --stack k3s-dev` shows what `em-infra up --stack k3s-dev` makes of it\n"},
-		{"silent", func(m *status.Machine) { m.Node = silent }, "VM            k3s-dev-gpu-1: it runs, and its Talos does not answer: look at its console; if it hangs, `em-infra lab reset 103 --stack k3s-dev`\n"},
+		{"off", func(m *status.Machine) { m.VM = "stopped"; answers(m, true, "its Talos API does not answer") }, "VM            k3s-dev-gpu-1: it is stopped: `em-infra up --stack k3s-dev` starts it\n"},
+		{"absent", func(m *status.Machine) { m.VM = "absent"; answers(m, true, "its Talos API does not answer") }, "VM            k3s-dev-gpu-1: there is none: `em-infra preview --stack k3s-dev` shows what `em-infra up --stack k3s-dev` makes of it\n"},
+		{"silent", func(m *status.Machine) { answers(m, true, "its Talos API does not answer") }, "VM            k3s-dev-gpu-1: it runs, and its Talos does not answer: look at its console; if it hangs, `em-infra lab reset 103 --stack k3s-dev`\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -136,6 +138,28 @@ func TestPrintWhatToDoAboutMachines(t *testing.T) {
 			require.NoError(t, r.WriteText(&text))
 			require.Contains(t, text.String(), test.want)
 			require.NotEmpty(t, r.Lacks())
+		})
+	}
+}
+
+// TestAMachineWhoseTalosAnswersIsNotReset: its answer is all that is printed, and it says what to do.
+func TestAMachineWhoseTalosAnswersIsNotReset(t *testing.T) {
+	t.Parallel()
+	for answer, word := range map[string]string{
+		nodeops.ErrUntimely.Error(): "error",
+		nodeops.ErrForeign.Error():  "foreign",
+		"its Talos API: rpc error":  "error",
+		"the certificate of the talosconfig has ended: `em-infra up` renews it": "error",
+	} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			r := wellReport()
+			r.Machines[1].Node = &nodeops.Observation{Unmet: []string{answer}}
+			var text strings.Builder
+			require.NoError(t, r.WriteText(&text))
+			require.Contains(t, text.String(), "103 running  "+word)
+			require.Contains(t, text.String(), "Talos         k3s-dev-gpu-1: "+answer+"\n")
+			require.NotContains(t, text.String(), "qm reset")
 		})
 	}
 }
