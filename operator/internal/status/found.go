@@ -21,6 +21,8 @@ type Found struct {
 	Unread map[int]error
 	// Volumes are the volumes on the inventory's storages by host; the ones of a shared storage under one of its hosts only.
 	Volumes map[string][]pve.Volume
+	// Off are the hosts of the cluster that are off.
+	Off []string
 	// Partial is whether the token may not see all guests, so that those that are missing in Guests may exist.
 	Partial bool
 	// Time is when it was read.
@@ -41,12 +43,11 @@ func (s Sources) findOn(ctx context.Context, guests []pve.Guest, now time.Time) 
 		return found, fmt.Errorf("privileges of the token: %w", err)
 	}
 	found.Partial = !seesAll
-	off, err := s.hostsOff(ctx)
-	if err != nil {
+	if found.Off, err = s.hostsOff(ctx); err != nil {
 		return found, err
 	}
 	for _, guest := range guests {
-		if slices.Contains(off, guest.Node) {
+		if slices.Contains(found.Off, guest.Node) {
 			found.Unread[guest.VMID] = &OffError{guest.Node}
 			continue
 		}

@@ -95,7 +95,7 @@ func (m Machine) agentRemedy() string {
 		return "it comes with the image of the inventory, see below"
 	}
 	return fmt.Sprintf("`talosctl -n %s service %s` says why: one that waits for its device gets it by `qm reboot %d` on %s, one that was stopped is started with `start` behind it",
-		m.Address, guestagent.Service, m.VMID, m.Host)
+		m.Address, guestagent.Service, m.VMID, m.where())
 }
 
 // agentAddresses returns the addresses of the machine's own card, without the addresses of pods.

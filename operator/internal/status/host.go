@@ -3,8 +3,11 @@ package status
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -14,10 +17,10 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("virtual machines: %w", err)
 	}
-	for i := range r.Machines {
-		r.Machines[i].VM = statusOf(guests, r.Machines[i].VMID)
-	}
 	found, err := s.findOn(ctx, guests, r.Time)
+	for i := range r.Machines {
+		s.findMachine(&r.Machines[i], s.Inventory.Nodes[i].MAC.String(), found)
+	}
 	if err != nil {
 		return err
 	}
@@ -29,13 +32,44 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 	return err
 }
 
-func statusOf(guests []pve.Guest, vmid int) string {
-	for _, guest := range guests {
-		if guest.VMID == vmid {
-			return guest.Status
+// findMachine adds what the hosts say of a machine: how its virtual machine is and where, or which other guest has its VMID.
+func (s Sources) findMachine(machine *Machine, mac string, found Found) {
+	machine.VM = absent
+	at := slices.IndexFunc(found.Guests, func(g pve.Guest) bool { return g.VMID == machine.VMID })
+	if at < 0 {
+		return
+	}
+	guest := found.Guests[at]
+	if !s.isMachine(guest, machine.Name, mac, found) {
+		machine.Taken = fmt.Sprintf("%s %d (%s) on %s", guestTypes[guest.Type], guest.VMID, guest.Name, guest.Node)
+		return
+	}
+	machine.VM = guest.Status
+	if slices.Contains(found.Off, guest.Node) {
+		machine.VM = unknown // its last status is shown for some minutes
+	}
+	if guest.Node != machine.Host {
+		machine.On = guest.Node
+	}
+}
+
+// isMachine reports whether the guest with the VMID of a machine is that machine: it has the stack's mark, or, since a person may have edited
+// that, the machine's name or MAC address. One whose configuration is not known is taken for it, and one that is being made, which has none of
+// them yet.
+func (s Sources) isMachine(guest pve.Guest, name, mac string, found Found) bool {
+	config, isRead := found.Configs[guest.VMID]
+	if guest.Type != pve.TypeVM || !isRead || guest.Lock == "clone" || guest.Lock == "create" {
+		return guest.Type == pve.TypeVM
+	}
+	if owner, isMarked := ownership.In(config["description"]); isMarked && owner == s.Owner || guest.Name == name {
+		return true
+	}
+	for key, value := range config {
+		if strings.HasPrefix(key, "net") && mac != "" && strings.Contains(strings.ToUpper(value), strings.ToUpper(mac)) {
+			return true
 		}
 	}
-	return absent
+	return false
 }
 
 func (s Sources) ours() Ours {

@@ -35,7 +35,7 @@ var aCluster = map[string]string{
 // theStack is the stack of one machine on pve1.
 var theStack = &inventory.Inventory{
 	Cluster: inventory.Cluster{Name: "home", Proxmox: inventory.Proxmox{Host: "pve1", ISOStorage: "local", DiskStorage: "tank"}},
-	Nodes:   inventory.Nodes{{Name: "control-1", Role: inventory.RoleControlPlane, Host: "pve1", VMID: 101, Address: netip.MustParseAddr("192.168.20.11")}},
+	Nodes:   inventory.Nodes{{Name: "control-1", Role: inventory.RoleControlPlane, Host: "pve1", VMID: 101, MAC: inventory.MAC{0xbc, 0x24, 0x11, 0, 0, 1}, Address: netip.MustParseAddr("192.168.20.11")}},
 }
 
 // reportOf is the report about the stack on a cluster with these answers instead of its own; an answer that is empty fails.
@@ -149,6 +149,41 @@ func TestAnISOThatWasJustDownloaded(t *testing.T) {
 	require.Empty(t, status.Ours{}.Orphans(found))
 	found.Time = today.Add(time.Minute)
 	require.Len(t, status.Ours{}.Orphans(found), 1)
+}
+
+// TestTheMachineOfAVMID: another guest that has the VMID is not the machine, and is not reset; a machine that was moved is found where it is.
+func TestTheMachineOfAVMID(t *testing.T) {
+	t.Parallel()
+	const off = `[{"node":"pve1","status":"offline"}, {"node":"pve2","status":"online"}]`
+	for _, test := range []struct {
+		name, guest, config, nodes string
+		vm, on, taken              string
+	}{
+		{name: "it is there", guest: `"name":"control-1","type":"qemu","node":"pve1","status":"running"`, config: `{}`, vm: "running"},
+		{name: "renamed by hand", guest: `"name":"c1","type":"qemu","node":"pve1","status":"running"`, config: `{"description":"made by em-infra for stack home, cluster 0123456789ab"}`, vm: "running"},
+		{name: "renamed and described by hand", guest: `"name":"c1","type":"qemu","node":"pve1","status":"running"`, config: `{"net0":"virtio=BC:24:11:00:00:01,bridge=vmbr0"}`, vm: "running"},
+		{name: "another machine", guest: `"name":"web","type":"qemu","node":"pve2","status":"running"`, config: `{"net0":"virtio=BC:24:11:00:00:02,bridge=vmbr0"}`, vm: "absent", taken: "VM 101 (web) on pve2"},
+		{name: "a machine of another stack", guest: `"name":"web","type":"qemu","node":"pve1","status":"running"`, config: `{"description":"made by em-infra for stack away, cluster 0123456789ab"}`, vm: "absent", taken: "VM 101 (web) on pve1"},
+		{name: "a container", guest: `"name":"control-1","type":"lxc","node":"pve1","status":"running"`, config: `{}`, vm: "absent", taken: "CT 101 (control-1) on pve1"},
+		{name: "it is being made", guest: `"name":"VM 101","type":"qemu","node":"pve1","status":"stopped","lock":"clone"`, config: `{"lock":"clone"}`, vm: "stopped"},
+		{name: "its configuration cannot be read", guest: `"name":"c1","type":"qemu","node":"pve1","status":"running"`, vm: "running"},
+		{name: "moved by HA", guest: `"name":"control-1","type":"qemu","node":"pve2","status":"running"`, config: `{}`, vm: "running", on: "pve2"},
+		{name: "its host has just gone off", guest: `"name":"control-1","type":"qemu","node":"pve1","status":"running"`, nodes: off, vm: "unknown"},
+		{name: "its host went off long ago", guest: `"type":"qemu","node":"pve1","status":"unknown"`, nodes: off, vm: "unknown"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			answers := map[string]string{"/cluster/resources": `[{"vmid":101,` + test.guest + `}]`}
+			for _, path := range []string{"/nodes/pve1/qemu", "/nodes/pve2/qemu", "/nodes/pve1/lxc"} {
+				answers[path+"/101/config"] = test.config
+			}
+			if test.nodes != "" {
+				answers["/nodes"] = test.nodes
+			}
+			machine := reportOf(t, answers).Machines[0]
+			require.Equal(t, []string{test.vm, test.on, test.taken}, []string{machine.VM, machine.On, machine.Taken})
+		})
+	}
 }
 
 // TestWhatADestroyLeavesWhileAHostIsOff: a guest of that host may name the ISO.

@@ -15,14 +15,23 @@ func (m Machine) vmText(out io.Writer) string {
 	if m.VM != "" && m.VM != running {
 		status = terminal.Paint(out, terminal.Bad, status)
 	}
+	if m.On != "" {
+		status += " on " + terminal.Paint(out, terminal.Bad, m.On)
+	}
 	return fmt.Sprintf("%d %s", m.VMID, status)
 }
+
+// where returns the host that has the virtual machine, for the commands that are run there.
+func (m Machine) where() string { return cmp.Or(m.On, m.Host) }
 
 // running is the name that Proxmox VE and Talos use for a healthy running machine.
 const running = "running"
 
 // absent is the status of a machine that is not on the host.
 const absent = "absent"
+
+// unknown is the status that Proxmox VE shows for a guest whose host has sent none for some minutes.
+const unknown = "unknown"
 
 // talosText returns the stage of a node that answers. Its unmet conditions are printed below the table.
 func (m Machine) talosText(out io.Writer) string {
@@ -43,6 +52,8 @@ func (m Machine) talosText(out io.Writer) string {
 // vmRemedy returns what to do about a machine that does not run, or does not answer although it runs; empty if nothing is to be done.
 func (m Machine) vmRemedy() string {
 	switch {
+	case m.Taken != "":
+		return fmt.Sprintf("VMID %d is taken by %s: `em-infra preflight` says whose it is and what to do", m.VMID, m.Taken)
 	case !m.Known || m.VM == "":
 		return ""
 	case m.VM == absent:
@@ -50,7 +61,7 @@ func (m Machine) vmRemedy() string {
 	case m.VM != running:
 		return "it is " + m.VM + ": `em-infra up` starts it"
 	case m.Silent:
-		return fmt.Sprintf("it runs, and its Talos does not answer: look at its console; if it hangs, `qm reset %d` on %s", m.VMID, m.Host)
+		return fmt.Sprintf("it runs, and its Talos does not answer: look at its console; if it hangs, `qm reset %d` on %s", m.VMID, m.where())
 	default:
 		return ""
 	}

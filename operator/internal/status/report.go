@@ -76,9 +76,13 @@ type Machine struct {
 	VMID int `json:"vmid"`
 	// Address is that of the inventory; in a rehearsal, on the lab's network.
 	Address netip.Addr `json:"address"`
-	// VM is the status of the virtual machine, e.g. running or stopped; absent when there is none; empty when the host was
-	// not asked.
+	// VM is the status of the virtual machine, e.g. running or stopped; unknown when its host is off; absent when there is none;
+	// empty when the host was not asked.
 	VM string `json:"vm,omitempty"`
+	// On is the host that the virtual machine is on, if that is another one than the inventory's.
+	On string `json:"on,omitempty"`
+	// Taken is the other guest that has its VMID; empty if there is none. The machine itself is then absent.
+	Taken string `json:"taken,omitempty"`
 	// Known reports whether the state knows the virtual machine.
 	Known bool `json:"known"`
 	// GPUs that its Node should offer, as often as each is shared; 0 where the inventory has no device plugin.
@@ -235,7 +239,9 @@ func (r Report) runsNoEtcd() bool {
 
 func (m Machine) lacks(networked bool) string {
 	switch {
-	case m.VM != "" && m.VM != "running":
+	case m.Taken != "":
+		return "its VMID is taken by " + m.Taken
+	case m.VM != "" && m.VM != running:
 		return "its VM is " + m.VM
 	case !m.Known:
 		return "the state does not know its VM"

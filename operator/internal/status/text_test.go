@@ -142,6 +142,22 @@ func TestPrintWhatToDoAboutMachines(t *testing.T) {
 	}
 }
 
+// TestPrintWhereAMachineIs: one that was moved is shown and reset where it is, and another guest with its VMID not at all.
+func TestPrintWhereAMachineIs(t *testing.T) {
+	t.Parallel()
+	r := wellReport()
+	r.Machines[0].On, r.Machines[0].Silent, r.Machines[0].Node = "vmhost2", true, &nodeops.Observation{Unmet: []string{nodeops.ErrSilent.Error()}}
+	r.Machines[1].VM, r.Machines[1].Taken = "absent", "VM 103 (web) on vmhost"
+	var text strings.Builder
+	require.NoError(t, r.WriteText(&text))
+	require.Regexp(t, `101 running on +silent +Ready\n +vmhost2\n`, text.String())
+	require.Contains(t, text.String(), "VM            k3s-dev-control-1: it runs, and its Talos does not answer: look at its console; if it hangs, `qm reset 101` on vmhost2\n")
+	require.Contains(t, text.String(), "VM            k3s-dev-gpu-1: VMID 103 is taken by VM 103 (web) on vmhost: `em-infra preflight` says whose it is and what to do\n")
+	require.NotContains(t, text.String(), "qm reset 103")
+	require.Equal(t, []string{"k3s-dev-gpu-1"}, r.Away())
+	require.Contains(t, r.Lacks(), "k3s-dev-gpu-1: its VMID is taken by VM 103 (web) on vmhost")
+}
+
 // TestAMachineWhoseTalosAnswersIsNotReset: its answer is all that is printed, and it says what to do.
 func TestAMachineWhoseTalosAnswersIsNotReset(t *testing.T) {
 	t.Parallel()
