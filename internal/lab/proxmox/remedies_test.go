@@ -71,6 +71,7 @@ var remedies = []remedy{
 	{texts: []string{"pvesm set %s --content %s,%s", "pvesm set %s --content %s", "pvesm set"}, works: letAStorageTakeMore},
 	{texts: []string{"pvesm remove %[1]s"}, works: removeAStorage},
 
+	{texts: []string{"qm resume %d"}, elsewhere: "no machine of the lab is ever paused"},
 	{texts: []string{"qm set"}, elsewhere: "it stands for any setting that only root may set, which no token can"},
 	{texts: []string{"pvesm scan nfs %s"}, elsewhere: "it asks a server on the network, and the lab has none"},
 	{texts: []string{"qm delsnapshot %d %s --force", "pct delsnapshot %d %s --force"}, elsewhere: "the lab does not keep in which step a snapshot was when its host crashed"},

@@ -24,15 +24,6 @@ func (m Machine) vmText(out io.Writer) string {
 // where returns the host that has the virtual machine, for the commands that are run there.
 func (m Machine) where() string { return cmp.Or(m.On, m.Host) }
 
-// running is the name that Proxmox VE and Talos use for a healthy running machine.
-const running = "running"
-
-// absent is the status of a machine that is not on the host.
-const absent = "absent"
-
-// unknown is the status that Proxmox VE shows for a guest whose host has sent none for some minutes.
-const unknown = "unknown"
-
 // talosText returns the stage of a node that answers. Its unmet conditions are printed below the table.
 func (m Machine) talosText(out io.Writer) string {
 	switch {
@@ -59,7 +50,7 @@ func (m Machine) vmRemedy() string {
 	case m.VM == absent:
 		return "there is none: `em-infra preview` shows what `em-infra up` makes of it"
 	case m.VM != running:
-		return "it is " + m.VM + ": `em-infra up` starts it"
+		return statusRemedy(m.VM, m.VMID, m.where())
 	case m.Silent:
 		return fmt.Sprintf("it runs, and its Talos does not answer: look at its console; if it hangs, `qm reset %d` on %s", m.VMID, m.where())
 	default:

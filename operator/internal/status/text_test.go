@@ -142,6 +142,39 @@ func TestPrintWhatToDoAboutMachines(t *testing.T) {
 	}
 }
 
+// TestMachinesThatDoNotRun: each status has its own remedy. An up starts a machine that is off, and none that is halted or whose host is off.
+func TestMachinesThatDoNotRun(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		vm, remedy         string
+		isAway, isHostAway bool
+	}{
+		{vm: "stopped", remedy: "it is stopped: `em-infra up` starts it", isAway: true},
+		{vm: "unknown", remedy: "its host vmhost is off, or sends no status: start the host, or its service pvestatd", isHostAway: true},
+		{vm: "io-error", remedy: "it is halted, since a disk of it could not be written: make room on its storage, or bring that back, then `qm resume 103` on vmhost"},
+		{vm: "paused", remedy: "it is paused: if no backup or snapshot of it runs, `qm resume 103` on vmhost"},
+		{vm: "prelaunch", remedy: "it is prelaunch: look at its tasks and its console in Proxmox VE on vmhost"},
+	} {
+		t.Run(test.vm, func(t *testing.T) {
+			t.Parallel()
+			r := wellReport()
+			r.Machines[1].VM = test.vm
+			var text strings.Builder
+			require.NoError(t, r.WriteText(&text))
+			require.Contains(t, text.String(), "VM            k3s-dev-gpu-1: "+test.remedy+"\n")
+			require.Equal(t, []string{"k3s-dev-gpu-1: its VM is " + test.vm}, r.Lacks())
+			require.Equal(t, test.isHostAway, r.IsHostSilent())
+			if test.isAway {
+				require.Equal(t, []string{"k3s-dev-gpu-1"}, r.Away())
+				require.Empty(t, r.Remedies(), "what is away has its own sentence")
+				return
+			}
+			require.Empty(t, r.Away())
+			require.Equal(t, []string{"k3s-dev-gpu-1: " + test.remedy}, r.Remedies())
+		})
+	}
+}
+
 // TestPrintWhereAMachineIs: one that was moved is shown and reset where it is, and another guest with its VMID not at all.
 func TestPrintWhereAMachineIs(t *testing.T) {
 	t.Parallel()

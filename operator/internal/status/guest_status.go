@@ -1,0 +1,36 @@
+package status
+
+import "fmt"
+
+// The statuses of a guest, apart from those that are a matter of moments: Proxmox VE lists what QEMU says, or else whether it runs (pve-manager,
+// PVE/Service/pvestatd.pm, update_qemu_status, and PVE/API2Tools.pm, extract_vm_stats).
+const (
+	// running is the name that Proxmox VE and Talos use for a healthy running machine.
+	running = "running"
+	// stopped is that of one that is switched off.
+	stopped = "stopped"
+	// paused is that of one whose processors somebody, or a task, has halted.
+	paused = "paused"
+	// ioError is that of one that was halted because a disk could not be written.
+	ioError = "io-error"
+	// unknown is that of one whose host has sent none for some minutes.
+	unknown = "unknown"
+	// absent is that of a guest that is not on any host.
+	absent = "absent"
+)
+
+// statusRemedy returns what to do about a guest on a host that is there and does not run.
+func statusRemedy(status string, vmid int, host string) string {
+	switch status {
+	case stopped:
+		return "it is stopped: `em-infra up` starts it"
+	case unknown:
+		return fmt.Sprintf("its host %s is off, or sends no status: start the host, or its service pvestatd", host)
+	case ioError:
+		return fmt.Sprintf("it is halted, since a disk of it could not be written: make room on its storage, or bring that back, then `qm resume %d` on %s", vmid, host)
+	case paused:
+		return fmt.Sprintf("it is paused: if no backup or snapshot of it runs, `qm resume %d` on %s", vmid, host)
+	default:
+		return fmt.Sprintf("it is %s: look at its tasks and its console in Proxmox VE on %s", status, host)
+	}
+}
