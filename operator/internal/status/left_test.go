@@ -59,7 +59,7 @@ func TestSystemsThatADestroyLeaves(t *testing.T) {
 		"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve2","status":"offline"}]`,
 		"/cluster/resources": `[{"vmid":210,"name":"tools","type":"qemu","node":"pve1","status":"running"}, {"vmid":211,"name":"pihole","type":"lxc","node":"pve1","status":"stopped"},
 			{"vmid":212,"name":"mail","type":"qemu","node":"pve1","status":"stopped"}, {"vmid":213,"name":"others","type":"qemu","node":"pve1","status":"stopped"},
-			{"vmid":214,"name":"far","type":"lxc","node":"pve2","status":"unknown"}]`,
+			{"vmid":214,"type":"lxc","node":"pve2","status":"unknown"}]`,
 		"/nodes/pve1/qemu/210/config": `{"description":"Made by em-infra for stack site-systems."}`,
 		"/nodes/pve1/lxc/211/config":  `{"description":"Made by em-infra for stack site-systems.\n"}`,
 		"/nodes/pve1/qemu/212/config": `{"description":"Made by em-infra for stack another."}`,

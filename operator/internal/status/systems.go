@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ type System struct {
 	VMID int `json:"vmid"`
 	// Host is where the inventory wants it.
 	Host string `json:"host"`
-	// Status is what its host says, e.g. running or stopped; absent if there is no guest of its VMID, type and name.
+	// Status is what its host says, e.g. running or stopped; unknown if its host is off; absent if there is no guest of its VMID, type and name.
 	Status string `json:"status"`
 	// On is the host that it is on, if that is another one.
 	On string `json:"on,omitempty"`
@@ -35,9 +36,10 @@ const (
 // guestTypes are these types by those of Proxmox VE.
 var guestTypes = map[string]string{pve.TypeVM: VirtualMachine, pve.TypeContainer: Container}
 
-// is reports whether a guest is the system, by its VMID, name and type.
+// is reports whether a guest is the system, by its VMID, name and type. One whose host is off is listed without its name.
 func (s System) is(guest pve.Guest) bool {
-	return guest.VMID == s.VMID && guest.Name == s.Name && guestTypes[guest.Type] == s.Type
+	isNameless := guest.Name == "" && guest.Status == unknown
+	return guest.VMID == s.VMID && guestTypes[guest.Type] == s.Type && (guest.Name == s.Name || isNameless)
 }
 
 // lacks returns what is wrong with a system; empty if nothing is.
@@ -58,7 +60,7 @@ func (s System) remedy() string {
 	case s.Status == absent:
 		return "it is not on its host: `em-infra up` makes it"
 	case s.Status != running:
-		return "it is " + s.Status + ": `em-infra up` starts it"
+		return statusRemedy(s.Status, s.VMID, cmp.Or(s.On, s.Host))
 	case s.On != "" && s.Type == Container:
 		return "it is on " + s.On + ": move it back, or write host: " + s.On + " in systems.yaml"
 	case s.On != "":
