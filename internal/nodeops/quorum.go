@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -15,24 +16,55 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// etcdMembers returns the members of etcd from the first control plane that lists them. The changed node is asked last,
-// because it may be down; an etcd of its own that does not start is no reason against a change, which may be what it lacks. It returns none
-// when etcd runs on no node. The error contains the control planes that are up and return no list.
+// etcdMembers returns the members of etcd from the first control plane that lists them. All are asked at the same time, since one that is silent
+// takes long, but for the changed one, which is asked last: it may be down, and an etcd of its own that does not start is no reason against a
+// change, which may be what it lacks. It returns none when etcd runs on no node. The error contains the control planes that are up and return
+// no list.
 func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machineapi.EtcdMember, error) {
-	var problems []error
-	for _, node := range h.controlPlanes(changed) {
-		members, err := h.membersListedBy(ctx, node)
-		if len(members) > 0 {
-			return members, nil
-		}
-		if starts := new(startsError); node.Name == changed.Name && errors.As(err, &starts) {
-			continue
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", node.Name, err))
-		}
+	nodes := h.controlPlanes(changed)
+	others := slices.DeleteFunc(slices.Clone(nodes), func(n rolling.Node) bool { return n.Name == changed.Name })
+	members, problems := h.firstList(ctx, others)
+	if len(members) > 0 || len(others) == len(nodes) {
+		return members, errors.Join(problems...)
+	}
+	last := nodes[len(others)]
+	members, err := h.membersListedBy(ctx, last)
+	if len(members) > 0 {
+		return members, nil
+	}
+	if starts := new(startsError); err != nil && !errors.As(err, &starts) {
+		problems = append(problems, fmt.Errorf("%s: %w", last.Name, err))
 	}
 	return nil, errors.Join(problems...)
+}
+
+// firstList asks control planes for the members of etcd, and returns the first list that comes. Without one, it returns the problems in the order
+// of the control planes.
+func (h Health) firstList(ctx context.Context, nodes []rolling.Node) (members []*machineapi.EtcdMember, problems []error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		at      int
+		members []*machineapi.EtcdMember
+		err     error
+	}
+	answers, errs := make(chan answer, len(nodes)), make([]error, len(nodes)) // room for those that come after the first
+	for at, node := range nodes {
+		go func() {
+			listed, err := h.membersListedBy(ctx, node)
+			answers <- answer{at, listed, err}
+		}()
+	}
+	for range nodes {
+		came := <-answers
+		if len(came.members) > 0 {
+			return came.members, nil
+		}
+		if came.err != nil {
+			errs[came.at] = fmt.Errorf("%s: %w", nodes[came.at].Name, came.err)
+		}
+	}
+	return nil, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // membersListedBy returns neither members nor an error for a control plane that is off, in maintenance mode, or waits for the
@@ -53,14 +85,14 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 		return h.listMembers(ctx, address)
 	case starts != nil:
 		return nil, starts
-	case err == nil || errors.Is(err, ErrTalosconfig):
+	case err == nil || errors.Is(err, ErrTalosconfig) || ctx.Err() != nil: // what follows needs time that has run out
 		return nil, err
 	case isInMaintenance(ctx, address):
 		return nil, nil
 	case Listens(ctx, address):
 		return nil, err
 	default:
-		off, err := h.isOff(ctx, node)
+		off, err := h.isSwitchedOff(ctx, node)
 		if err == nil && !off {
 			err = fmt.Errorf("its machine runs, but nothing answers at %s: make a route to it from here, or reset its VM in Proxmox VE if its console shows that it hangs", address)
 		}
@@ -86,6 +118,14 @@ func (h Health) listMembers(ctx context.Context, address string) (members []*mac
 // isOff reports whether a node is known to be switched off. Silence alone does not prove that: the network may be down.
 func (h Health) isOff(ctx context.Context, node rolling.Node) (bool, error) {
 	if h.Runs == nil || Listens(ctx, node.Address.String()) {
+		return false, nil
+	}
+	return h.isSwitchedOff(ctx, node)
+}
+
+// isSwitchedOff is isOff for a node that does not listen.
+func (h Health) isSwitchedOff(ctx context.Context, node rolling.Node) (bool, error) {
+	if h.Runs == nil {
 		return false, nil
 	}
 	runs, err := h.Runs(ctx, node)
