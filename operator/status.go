@@ -54,12 +54,7 @@ func (s *session) status(ctx context.Context) (*Status, error) {
 	report := sources.Report(ctx, s.clock.Now())
 	listed := listedCredentials{cluster: s.inState(), token: s.host.Token, rehearsed: s.workspace.Rehearsed}
 	credentials, noCredentials := listed.list(ctx, sources.Host, copies)
-	for _, problem := range []error{unread, noCredentials} {
-		if problem != nil {
-			report.Unread = append(report.Unread, problem.Error())
-		}
-	}
-	report = report.WithCredentials(credentials)
+	report = report.WithUnread(unread, noCredentials).WithCredentials(credentials)
 	return &Status{StatusReport: report.At(s.place)}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,7 +24,18 @@ func NewReader(c Connection) (Reader, error) {
 // ErrForbidden means that the token may not read something.
 var ErrForbidden = errors.New("the token may not read it")
 
-// get reads one object of the API. The error is one sentence without the URL.
+// ErrSilent is matched by the errors of a host that did not answer: it is off, cannot be reached, starts, or takes too long. The host that was
+// asked may itself report that of another one of its cluster.
+var ErrSilent = errors.New("the host does not answer")
+
+// silentError is the lack of an answer, in the words of whoever noticed it.
+type silentError struct{ text string }
+
+func (e *silentError) Error() string { return e.text }
+
+func (e *silentError) Is(target error) bool { return target == ErrSilent }
+
+// get reads one object of the API. The error is one sentence without the URL; it matches [ErrForbidden], [ErrSilent] or neither.
 func (r Reader) get(ctx context.Context, into any, path string, query ...string) error {
 	if len(query) > 0 {
 		values := url.Values{}
@@ -38,9 +50,22 @@ func (r Reader) get(ctx context.Context, into any, path string, query ...string)
 		return nil
 	case proxmox.IsNotAuthorized(err):
 		return ErrForbidden
+	case isSilence(err):
+		return &silentError{withoutURL(err).Error()}
 	default:
 		return errors.New(strings.TrimPrefix(withoutURL(err).Error(), "500 "))
 	}
+}
+
+// isSilence reports whether a request has failed because no connection could be made, or no answer came in time.
+func isSilence(err error) bool {
+	var (
+		silence *silentError
+		network *net.OpError
+		timing  net.Error
+	)
+	isRefused := errors.As(err, &network) && network.Op == "dial"
+	return errors.As(err, &silence) || isRefused || errors.As(err, &timing) && timing.Timeout()
 }
 
 // Flag is a boolean, which the API writes as 1 or 0, as a string of these, or as true or false.
@@ -76,5 +101,8 @@ func (l loud) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, nil
 	}
 	response.Body.Close()
+	if isNotPassedOn(response.StatusCode) {
+		return nil, &silentError{response.Status}
+	}
 	return nil, errors.New(response.Status)
 }

@@ -119,7 +119,7 @@ func reported() *status.Report {
 		},
 		Orphans: []status.Orphan{{What: "disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120", Host: "pve1", Remove: "pvesm free tank:vm-120-disk-0"}},
 	}
-	r.Machines[2].VM, r.Machines[2].Node, r.Machines[2].Kubernetes.Ready = "stopped", &nodeops.Observation{}, false
+	r.Machines[2].VM, r.Machines[2].Node, r.Machines[2].Silent, r.Machines[2].Kubernetes.Ready = "stopped", &nodeops.Observation{}, true, false
 	for _, m := range r.Machines[:3] {
 		r.Members = append(r.Members, nodeops.EtcdMember{Name: m.Name, Address: m.Address.String()})
 	}

@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"html"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/graph"
 	"github.com/em-infra/em-infra/operator/internal/page"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -41,7 +43,8 @@ func wholeSite() page.Site {
 	hosts.Hosts = []status.Host{{Name: "pve1", Status: "online"}}
 	hosts.State.LastUpdate = &status.Update{Kind: "update", Result: "succeeded", Ended: today}
 	systems.Systems = []status.System{{Name: "pihole", Type: status.Container, VMID: 211, Host: "pve1", Status: "stopped"}}
-	away.Unread = []string{"the hosts: https://pve9:8006 does not answer: no route to host"}
+	unread := away.WithUnread(fmt.Errorf("the hosts: https://pve9:8006: %w", pve.ErrSilent))
+	away = &unread
 	up, killed := run(2, "up", birth()), run(4, "destroy", nil)
 	return page.Site{
 		Written: today, Picture: sitePicture(), Stacks: []page.SiteStack{

@@ -114,7 +114,7 @@ func (s Sources) OtherImages(ctx context.Context, standing []string) (others []O
 			machines = append(machines, Machine{Name: node.Name, Address: node.Address, Image: s.Images[node.Name]})
 		}
 	}
-	unread = inParallel(indices, func(i int) error {
+	problems := inParallel(indices, func(i int) error {
 		seen, err := s.Health().Observe(ctx, machines[i].Address.String())
 		if err != nil {
 			return fmt.Errorf("%s: %w", machines[i].Name, err)
@@ -122,6 +122,9 @@ func (s Sources) OtherImages(ctx context.Context, standing []string) (others []O
 		machines[i].Node = &seen
 		return nil
 	})
+	for _, problem := range problems {
+		unread = append(unread, problem.Error())
+	}
 	for _, machine := range machines {
 		if other := machine.otherImage(); other != nil {
 			others = append(others, *other)

@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -40,8 +41,7 @@ func (r Report) AskForHosts(ctx context.Context, reader pve.Reader, names []stri
 	defer cancel()
 	nodes, err := reader.Nodes(ctx)
 	if err != nil {
-		r.Unread = append(r.Unread, "the hosts: "+err.Error())
-		return r
+		return r.WithUnread(fmt.Errorf("the hosts: %w", err))
 	}
 	for _, name := range names {
 		host := Host{Name: name, Status: absent}

@@ -1,11 +1,13 @@
 package status_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -15,12 +17,12 @@ func TestLines(t *testing.T) {
 	r := wellReport().At(remedy.Place{Stack: "--stack k3s-dev"})
 	r.Machines[0].VM = "stopped"
 	r.Orphans = []status.Orphan{{What: "disk tank:vm-120-disk-0", Host: "vmhost", Remove: "pvesm free tank:vm-120-disk-0"}}
-	r.Unread = []string{"the host said:\nhush-hush"}
+	r = r.WithUnread(fmt.Errorf("the host said:\nhush-hush (%w)", pve.ErrSilent))
 	hide := func(text string) string { return strings.ReplaceAll(text, "said:\nhush-hush", "[secret]") }
 	require.Equal(t, []status.Line{
 		{Label: "VM", Text: "k3s-dev-control-1: it is stopped: `em-infra up --stack k3s-dev` starts it"},
 		{Label: "orphan", Text: "disk tank:vm-120-disk-0 → on vmhost, if nobody needs it: pvesm free tank:vm-120-disk-0"},
-		{Label: "not read", Text: "the host [secret] → it may be starting: run `em-infra status --stack k3s-dev` again in a minute, and look at its console if it stays away"},
+		{Label: "not read", Text: "the host [secret] (the host does not answer) → it may be starting: run `em-infra status --stack k3s-dev` again in a minute, and look at its console if it stays away"},
 	}, r.Findings(hide))
 	facts := r.Facts(hide)
 	require.Equal(t, []status.Line{{Label: "versions", Text: "Kubernetes v1.35.4 · Talos v1.12.4"}, {Label: "etcd", Text: "k3s-dev-control-1"}}, facts[:2])

@@ -49,6 +49,8 @@ type Report struct {
 	Unclear []string `json:"unclear,omitempty"`
 	// Unread is what could not be asked, a sentence each.
 	Unread []string `json:"unread,omitempty"`
+	// unreadRemedies are what to do about some of Unread, by their sentences.
+	unreadRemedies map[string]string
 	// nodesRead reports whether Kubernetes listed its Nodes.
 	nodesRead bool
 	// place is where its text is read.

@@ -60,8 +60,7 @@ func (s Sources) Report(ctx context.Context, now time.Time) Report {
 	if len(s.Kubeconfig) > 0 {
 		asks = append(asks, s.askKubernetes, s.readCertificates)
 	}
-	r.Unread = inParallel(asks, func(ask func(context.Context, *Report) error) error { return ask(ctx, &r) })
-	return r
+	return r.WithUnread(inParallel(asks, func(ask func(context.Context, *Report) error) error { return ask(ctx, &r) })...)
 }
 
 func (s Sources) machines() []Machine {
@@ -133,19 +132,13 @@ func (s Sources) readCertificates(_ context.Context, r *Report) (err error) {
 	return err
 }
 
-// inParallel calls do for each element concurrently, and returns the texts of the errors in order.
-func inParallel[T any](each []T, do func(T) error) []string {
+// inParallel calls do for each element concurrently, and returns the errors in order.
+func inParallel[T any](each []T, do func(T) error) []error {
 	errs := make([]error, len(each))
 	var all sync.WaitGroup
 	for i, one := range each {
 		all.Go(func() { errs[i] = do(one) })
 	}
 	all.Wait()
-	var texts []string
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			texts = append(texts, err.Error())
-		}
-	}
-	return texts
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil || errors.Is(err, context.Canceled) })
 }

@@ -88,8 +88,7 @@ func (r Report) AskForSystems(ctx context.Context, reader pve.Reader, wanted []S
 	defer cancel()
 	guests, err := reader.Guests(ctx)
 	if err != nil {
-		r.Unread = append(r.Unread, "the systems: "+err.Error())
-		return r
+		return r.WithUnread(fmt.Errorf("the systems: %w", err))
 	}
 	for _, system := range wanted {
 		system.Status = absent

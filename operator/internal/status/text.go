@@ -199,10 +199,5 @@ func (r Report) printFindings(out io.Writer) {
 	for _, reason := range r.Unclear {
 		fmt.Fprintf(out, "not known     %s\n", reason)
 	}
-	for _, reason := range r.Unread {
-		fmt.Fprintf(out, "not read      %s\n", reason)
-	}
-	if len(r.Unread) > 0 {
-		fmt.Fprintln(out, "              → it may be starting: run `em-infra status` again in a minute, and look at its console if it stays away")
-	}
+	r.printUnread(out)
 }

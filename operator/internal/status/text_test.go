@@ -1,6 +1,8 @@
 package status_test
 
 import (
+	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -68,7 +70,7 @@ func TestPrintFindings(t *testing.T) {
 		Schematic: "86a5d7c9beb23b4aea2777e44ca06c8c", Installer: "factory.talos.dev/nocloud-installer/86a5d7c9beb23b4aea2777e44ca06c8c:v1.12.4",
 	}
 	r.Orphans = []status.Orphan{{What: "disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120", Host: "vmhost", Remove: "pvesm free tank:vm-120-disk-0"}}
-	r.Unread = []string{"Kubernetes API at https://192.168.20.10:6443: context deadline exceeded"}
+	r = r.WithUnread(fmt.Errorf("Kubernetes API at https://192.168.20.10:6443: %w", context.DeadlineExceeded)) //nolint:staticcheck // as it is printed
 	var text strings.Builder
 	require.NoError(t, r.WriteText(&text))
 	require.Equal(t, `MACHINE            ROLE           HOST    VM           TALOS    KUBERNETES
