@@ -25,6 +25,20 @@ func (h Host) lacks() string {
 	return h.Name + " is " + h.Status
 }
 
+// remedy returns what is wrong with a host and what to do about it; empty if nothing is wrong.
+func (h Host) remedy() string {
+	switch h.Status {
+	case "online":
+		return ""
+	case absent:
+		return "Proxmox VE has no host of this name: correct hosts.yaml, or join it to the cluster"
+	case unknown:
+		return "it is unknown, since it sends no status: start its service pvestatd"
+	default:
+		return "it is " + h.Status + ": start it, and see that it reaches the other hosts"
+	}
+}
+
 // OfState returns a report about the state alone.
 func (s Sources) OfState(now time.Time) Report {
 	return Report{

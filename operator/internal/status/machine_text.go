@@ -45,6 +45,8 @@ func (m Machine) vmRemedy() string {
 	switch {
 	case m.Taken != "":
 		return fmt.Sprintf("VMID %d is taken by %s: `em-infra preflight` says whose it is and what to do", m.VMID, m.Taken)
+	case !m.Known && m.VM == absent:
+		return "it is not made yet: `em-infra up` makes it"
 	case !m.Known || m.VM == "":
 		return ""
 	case m.VM == absent:

@@ -131,7 +131,7 @@ func (r Report) stateText() string {
 	return text
 }
 
-// printGuests prints the problems of machines and systems that their hosts and Talos report.
+// printGuests prints the problems of machines, hosts and systems that Proxmox VE and Talos report.
 func (r Report) printGuests(out io.Writer) {
 	for _, machine := range r.Machines {
 		if remedy := machine.vmRemedy(); remedy != "" {
@@ -142,6 +142,11 @@ func (r Report) printGuests(out io.Writer) {
 		}
 		if !machine.Known && machine.VM != absent {
 			fmt.Fprintf(out, "not in state  %s: the state does not know VM %d\n", machine.Name, machine.VMID)
+		}
+	}
+	for _, host := range r.Hosts {
+		if remedy := host.remedy(); remedy != "" {
+			fmt.Fprintf(out, "host          %s: %s\n", host.Name, remedy)
 		}
 	}
 	for _, system := range r.Systems {

@@ -130,6 +130,7 @@ func TestPrintWhatToDoAboutMachines(t *testing.T) {
 	}{
 		{"off", func(m *status.Machine) { m.VM = "stopped"; answers(m, true, "its Talos API does not answer") }, "VM            k3s-dev-gpu-1: it is stopped: `em-infra up --stack k3s-dev` starts it\n"},
 		{"absent", func(m *status.Machine) { m.VM = "absent"; answers(m, true, "its Talos API does not answer") }, "VM            k3s-dev-gpu-1: there is none: `em-infra preview --stack k3s-dev` shows what `em-infra up --stack k3s-dev` makes of it\n"},
+		{"not made yet", func(m *status.Machine) { *m = status.Machine{Name: m.Name, VM: "absent"} }, "VM            k3s-dev-gpu-1: it is not made yet: `em-infra up --stack k3s-dev` makes it\n"},
 		{"silent", func(m *status.Machine) { answers(m, true, "its Talos API does not answer") }, "VM            k3s-dev-gpu-1: it runs, and its Talos does not answer: look at its console; if it hangs, `em-infra lab reset 103 --stack k3s-dev`\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -141,6 +142,26 @@ func TestPrintWhatToDoAboutMachines(t *testing.T) {
 			require.Contains(t, text.String(), test.want)
 			require.NotEmpty(t, r.Lacks())
 		})
+	}
+}
+
+// TestPrintWhatToDoAboutHosts: each host that is not online has a line that says what to do.
+func TestPrintWhatToDoAboutHosts(t *testing.T) {
+	t.Parallel()
+	r := status.Sources{}.OfState(today)
+	for name, is := range map[string]string{"pve1": "online", "pve2": "offline", "pve3": "unknown", "pve4": "absent"} {
+		r.Hosts = append(r.Hosts, status.Host{Name: name, Status: is})
+	}
+	var text strings.Builder
+	require.NoError(t, r.WriteText(&text))
+	require.Len(t, r.Lacks(), 3)
+	require.NotContains(t, text.String(), "host          pve1")
+	for _, line := range []string{
+		"pve2: it is offline: start it, and see that it reaches the other hosts",
+		"pve3: it is unknown, since it sends no status: start its service pvestatd",
+		"pve4: Proxmox VE has no host of this name: correct hosts.yaml, or join it to the cluster",
+	} {
+		require.Contains(t, text.String(), "host          "+line+"\n")
 	}
 }
 
