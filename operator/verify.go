@@ -49,15 +49,15 @@ func (v verification) run(ctx context.Context) (status.Report, error) {
 	if err != nil {
 		return report, err
 	}
-	lacks := report.Lacks()
-	v.emit(Verified{Report: report, Took: v.clock.Now().Sub(began)})
+	lacks, took := report.Lacks(), v.clock.Now().Sub(began)
+	v.emit(Verified{Report: report, Took: took})
 	if away := report.Away(); len(lacks) > 0 && len(away) > 0 {
 		return report, fmt.Errorf("the cluster does not work:\n  %s\nrun `em-infra up %s`, which starts or creates what is away (%s), and verifies the cluster",
 			strings.Join(lacks, "\n  "), v.place.Stack, strings.Join(away, ", "))
 	}
 	if len(lacks) > 0 {
 		return report, fmt.Errorf("the cluster was made, and does not work%s:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
-			v.later(report, began), strings.Join(append(lacks, report.At(v.place).Remedies()...), "\n  "), v.place.Stack, phase.Verify)
+			v.later(report, began), strings.Join(append(lacks, report.At(v.place).Remedies(took)...), "\n  "), v.place.Stack, phase.Verify)
 	}
 	return report, nil
 }
