@@ -95,7 +95,8 @@ type Machine struct {
 	Image Image `json:"image"`
 	// WantedKubernetes is the version of Kubernetes that the inventory wants.
 	WantedKubernetes string `json:"wantedKubernetes"`
-	// Node is what Talos on it reports; nil if it does not answer.
+	// Node is what Talos on it reports; nil if it was not asked. If it does not answer, or not as one of the cluster, it has no release,
+	// and the reason is its only unmet condition.
 	Node *nodeops.Observation `json:"node,omitempty"`
 	// Silent reports whether no Talos answers at its address; false if it answers anything, such as that it is another cluster's.
 	Silent bool `json:"silent,omitempty"`
