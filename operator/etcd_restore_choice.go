@@ -45,17 +45,22 @@ func (s *restorer) named(ctx context.Context, seen etcdrestore.Seen, salvageFrom
 		return nil, "", err
 	}
 	s.program.SparedSnapshots = append(s.program.SparedSnapshots, found.Name)
-	if _, _, err := s.salvage(seen, salvageFrom); err != nil {
-		s.emit(Note{Text: fmt.Sprintf("warning: what the control planes have of etcd is not kept (%v)", err)})
+	_, _, lost := s.salvage(seen, salvageFrom)
+	for _, problem := range lost {
+		s.emit(Note{Text: fmt.Sprintf("warning: %s; the restore deletes it", problem)})
 	}
 	return &found, seen.Target(), nil
 }
 
-// newest returns the newest of what the control planes have of etcd's data, after it was kept; without any, the newest snapshot.
+// newest returns the newest of what the control planes have of etcd's data, after it was kept; without any, the newest snapshot. It refuses
+// if the data of one is not kept: the restore would delete it, and it may be the newest.
 func (s *restorer) newest(ctx context.Context, seen etcdrestore.Seen, salvageFrom salvager) (chosen *EtcdSnapshot, on string, err error) {
-	chosen, on, err = s.salvage(seen, salvageFrom)
-	if err != nil || chosen != nil {
-		return chosen, on, err
+	chosen, on, lost := s.salvage(seen, salvageFrom)
+	if err := errors.Join(lost...); err != nil {
+		return nil, "", refused(s.place.CompleteError(fmt.Errorf("%w: mend that and try again, or choose a snapshot that `em-infra etcd list` shows with --from, which gives that data up", err)))
+	}
+	if chosen != nil {
+		return chosen, on, nil
 	}
 	found, err := s.findSnapshot(ctx, "")
 	if err != nil {
@@ -127,16 +132,15 @@ func (s *restorer) nameOf(vmid int) string {
 type salvager func(etcdrestore.ControlPlane) (*KeptSnapshot, error)
 
 // salvage keeps what each control plane has of etcd's data, and returns the newest of it and where it is from; nil if none has any. All of it
-// stays until one is chosen, although they can be more than the rule of the inventory keeps.
-func (s *restorer) salvage(seen etcdrestore.Seen, salvageFrom salvager) (newest *EtcdSnapshot, on string, err error) {
-	var problems []error
+// stays until one is chosen, although they can be more than the rule of the inventory keeps. lost has an error for each whose data is not kept.
+func (s *restorer) salvage(seen etcdrestore.Seen, salvageFrom salvager) (newest *EtcdSnapshot, on string, lost []error) {
 	for _, node := range seen.ControlPlanes {
 		if node.Data != etcdrestore.Some {
 			continue
 		}
 		saved, err := salvageFrom(node)
 		if err != nil {
-			problems = append(problems, err)
+			lost = append(lost, fmt.Errorf("the data of etcd on %s is not kept (%w)", node.Name, err))
 			continue
 		}
 		s.program.SparedSnapshots = append(s.program.SparedSnapshots, saved.Name)
@@ -145,10 +149,7 @@ func (s *restorer) salvage(seen etcdrestore.Seen, salvageFrom salvager) (newest 
 			newest, on = &saved.Snapshot, node.Name
 		}
 	}
-	if newest == nil && len(problems) > 0 {
-		return nil, "", refused(s.place.CompleteError(fmt.Errorf("%w; choose a snapshot that `em-infra etcd list` shows with --from", errors.Join(problems...))))
-	}
-	return newest, on, nil
+	return newest, on, lost
 }
 
 func (s *restorer) salvageFrom(ctx context.Context, health nodeops.Health, node etcdrestore.ControlPlane) (*KeptSnapshot, error) {
@@ -156,16 +157,10 @@ func (s *restorer) salvageFrom(ctx context.Context, health nodeops.Health, node 
 	if err != nil {
 		return nil, err
 	}
-	var saved *KeptSnapshot
 	if s.plan != nil {
-		saved, err = s.plan.keep(ctx, s, *found)
-	} else {
-		saved, err = s.etcd().keep(ctx, "before-restore", *found)
+		return s.plan.keep(ctx, s, *found)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the data of etcd on %s: %w", node.Name, err)
-	}
-	return saved, nil
+	return s.etcd().keep(ctx, "before-restore", *found)
 }
 
 // tellSalvaged says what a control plane still has, and where it is kept.

@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -63,4 +64,36 @@ func TestTheSnapshotOfARestoreStays(t *testing.T) {
 			require.NoError(t, err, "it is there for the restore")
 		})
 	}
+}
+
+// TestDataThatIsNotKeptIsNamed: the restore deletes the data of every control plane. What one has and does not give may be the newest, so it
+// is given up only if a person has named a snapshot, and is named then.
+func TestDataThatIsNotKeptIsNamed(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 19, 22, 15, 0, 0, time.UTC)
+	told := new(recordedEvents)
+	base, _ := sessionWith(t, nil, false)
+	base.workspace.Backups = filepath.Join(t.TempDir(), "k3s-dev")
+	session := func() *operator.Session {
+		inv := &inventory.Inventory{}
+		inv.Cluster.Name = "k3s-dev"
+		s := operator.In(operator.Options{Stack: "k3s-dev"}, base.workspace, told, func() time.Time { return now }).Session("", inv)
+		s.WithProgram(stacks.Options{Snapshots: base.workspace.Snapshots(), Env: map[string]string{"PULUMI_CONFIG_PASSPHRASE": "correct horse"}})
+		return s
+	}
+	nodes := []string{"cp-1", "cp-2", "cp-3"}
+	data := map[string]nodeops.EtcdSnapshot{
+		"cp-1": dataUpTo(t, 100),
+		"cp-2": {Take: func(io.Writer) error { return errors.New("its disk is full") }},
+		"cp-3": dataUpTo(t, 90),
+	}
+	_, err := session().ChosenForRestore(t.Context(), "", nodes, data)
+	require.EqualError(t, err, "the data of etcd on cp-2 is not kept (its disk is full): mend that and try again, or choose a snapshot that `em-infra etcd list --stack k3s-dev` shows with --from, which gives that data up")
+	require.ErrorAs(t, err, new(*operator.RefusedError))
+
+	now = now.AddDate(0, 0, 1)
+	chosen, err := session().ChosenForRestore(t.Context(), "2026-11-19T22-15-00-before-restore", nodes, data)
+	require.NoError(t, err)
+	require.EqualValues(t, 100, chosen.Revision)
+	require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: the data of etcd on cp-2 is not kept (its disk is full); the restore deletes it"}))
 }
