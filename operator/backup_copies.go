@@ -58,7 +58,7 @@ func (o *Operator) backupBucketAt(ctx context.Context, backend string) (*backup.
 	return &backup.Remote{Objects: objects, Keep: o.options.Keep}, nil
 }
 
-// findBackup returns the backup with that name; "" means the newest. One that is not on this machine is copied from the bucket. It returns
+// findBackup returns the backup with that name; "" means the newest that no restore has made of the state that it replaced. One that is not on this machine is copied from the bucket. It returns
 // [backup.ErrNone] if there is none at all.
 func (o *Operator) findBackup(ctx context.Context, name string) (Backup, error) {
 	if name != "" {
@@ -70,12 +70,14 @@ func (o *Operator) findBackup(ctx context.Context, name string) (Backup, error) 
 	if err != nil {
 		return Backup{}, err
 	}
-	at := slices.IndexFunc(copies, func(c BackupCopy) bool { return name == "" || c.Name == name })
+	at := slices.IndexFunc(copies, func(c BackupCopy) bool { return name == "" && !c.IsReplaced() || c.Name == name })
 	switch {
 	case at < 0 && unlisted != nil:
 		return Backup{}, fmt.Errorf("there is no such backup in %s, and the bucket does not say what it has, because %w", workspace.Nearby(o.workspace.Backups), unlisted)
 	case at < 0 && len(copies) == 0:
 		return Backup{}, backup.ErrNone
+	case at < 0 && name == "":
+		return Backup{}, errors.New("all backups are of states that a restore has replaced: give --from the name of one that `em-infra state list` shows")
 	case at < 0:
 		return Backup{}, backup.Unknown(name)
 	case unlisted != nil:

@@ -16,6 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/backup"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/rotation"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
@@ -26,8 +27,8 @@ type Restored struct {
 	Resources int
 }
 
-// Restore replaces the state by a backup, after consent, whether the state is lost, damaged or wrong; "" means the newest backup. It
-// changes nothing else. Resources that were created after the backup stay on the host and are no longer in the state.
+// Restore replaces the state by a backup, after consent, whether the state is lost, damaged or wrong; "" means the newest backup that
+// is not of a state that a restore has replaced. It changes nothing else. Resources that were created after the backup stay on the host and are no longer in the state.
 func (o *Operator) Restore(ctx context.Context, backupName string) (*Restored, error) {
 	s, tools, err := o.beginWithState(ctx, "put the backup back")
 	if err != nil {
@@ -46,29 +47,32 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
 	}
-	present, isMissing, err := r.present(ctx)
+	present, err := r.present(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := r.checkRotation(present.deployment, chosen, restored.Deployment, from != ""); err != nil {
+		return nil, refused(s.place.CompleteError(err))
+	}
 	planned := Restoring{Backup: chosen}
-	if len(present.Resources) > 0 {
-		planned.Difference = backup.Compare(present, restored.Deployment)
+	if len(present.deployment.Resources) > 0 {
+		planned.Difference = backup.Compare(present.deployment, restored.Deployment)
 	}
 	s.emit(planned)
 	if err := s.consent.ask(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.replace(ctx, tools, restored, isMissing); err != nil {
+	if err := s.replace(ctx, tools, restored, present); err != nil {
 		return nil, err
 	}
 	return &Restored{Backup: chosen, Resources: len(restored.Deployment.Resources)}, nil
 }
 
-// replace puts a state in the place of the present one. One that is missing is created as late as possible: up sees that a state is lost,
-// and takes an empty one for that of a stack that has nothing.
-func (s *session) replace(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported, isMissing bool) error {
+// replace puts a state in the place of the present one, which is backed up if it can be read. One that is missing is created as late as
+// possible: up sees that a state is lost, and takes an empty one for that of a stack that has nothing.
+func (s *session) replace(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported, present presentState) error {
 	create := sync.OnceValue(func() error {
-		if !isMissing {
+		if !present.isMissing {
 			return nil
 		}
 		return s.state.Create(ctx)
@@ -78,6 +82,11 @@ func (s *session) replace(ctx context.Context, tools *toolchain.Installed, resto
 	}
 	if err := create(); err != nil {
 		return err
+	}
+	if !present.isMissing && !present.isDamaged {
+		if _, err := s.state.BackUp(ctx, backup.BeforeRestore); err != nil {
+			return err
+		}
 	}
 	return s.state.Import(ctx, restored)
 }
@@ -121,27 +130,48 @@ func (r restoration) choose(ctx context.Context, name string) (backup.Backup, *e
 	return chosen, exported, nil
 }
 
-// present returns the state that will be replaced, after backing it up. It is empty if there is no state, or if the state cannot be read.
-func (r restoration) present(ctx context.Context) (_ apitype.DeploymentV3, isMissing bool, _ error) {
+// presentState is the state that will be replaced.
+type presentState struct {
+	deployment apitype.DeploymentV3 // empty if there is no state, or if it cannot be read
+	isMissing  bool
+	isDamaged  bool
+}
+
+// present reads the state that will be replaced.
+func (r restoration) present(ctx context.Context) (presentState, error) {
 	text, err := r.state.ExportSealed(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
-		return apitype.DeploymentV3{}, true, refused(r.mayCreate(ctx))
+		return presentState{isMissing: true}, refused(r.mayCreate(ctx))
 	}
 	if err == nil {
 		var present *engine.Exported
 		if present, err = r.state.Read(text); err == nil {
-			_, err := r.state.BackUp(ctx, "before-restore")
-			return present.Deployment, false, err
+			return presentState{deployment: present.Deployment}, nil
 		}
 	}
 	if ctx.Err() != nil {
-		return apitype.DeploymentV3{}, false, context.Cause(ctx)
+		return presentState{}, context.Cause(ctx)
 	}
 	if newer := new(engine.FormatError); errors.As(err, &newer) {
-		return apitype.DeploymentV3{}, false, refused(newer) // it is sound, so nothing may take its place unseen
+		return presentState{}, refused(newer) // it is sound, so nothing may take its place unseen
 	}
 	r.emit(StateDamaged{Reason: lastLine(err.Error())})
-	return apitype.DeploymentV3{}, false, nil
+	return presentState{isDamaged: true}, nil
+}
+
+// checkRotation refuses a backup without the new secrets of a rotation that was begun, which nodes may have alone, unless a person has
+// named it: then that is said.
+func (r restoration) checkRotation(present apitype.DeploymentV3, chosen backup.Backup, restored apitype.DeploymentV3, isNamed bool) error {
+	what := rotation.Begun(present)
+	if what == "" || rotation.Begun(restored) == what {
+		return nil
+	}
+	lacks := fmt.Sprintf("a rotation (%s) was begun and has not ended, and the backup %s does not have its new secrets, which nodes may have already", what, chosen.Name)
+	if !isNamed {
+		return fmt.Errorf("%s: run `em-infra rotate %s` again, which goes on from there; only if the rotation is to be given up, give --from the name of a backup", lacks, what)
+	}
+	r.emit(Note{Text: "warning: " + lacks})
+	return nil
 }
 
 // lastLine returns the last line of a CLI's output, which contains the error.

@@ -13,6 +13,9 @@ import (
 	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/executabletest"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // TestALostStateIsCreatedAfterTheConsent: an empty state would hide from up that the state is lost.
@@ -60,4 +63,98 @@ func TestALostStateIsCreatedAfterTheConsent(t *testing.T) {
 			require.Equal(t, test.ran, strings.Fields(string(ran)))
 		})
 	}
+}
+
+// stateInFile is a session whose state is in a file that its CLI reads and writes, and a person who answers.
+func stateInFile(t *testing.T) (s *testSession, told *recordedEvents, person *personWho, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	cli, file := filepath.Join(dir, "pulumi"), filepath.Join(dir, "state.json")
+	executabletest.Script(t, cli, `case "$3" in export) cat `+file+` ;; import) cat >`+file+` ;; esac`+"\n")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.yaml"), []byte("name: em-infra\nruntime: go\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.k3s-dev.yaml"), []byte("config: {}\n"), 0o600))
+	person = &personWho{answers: "k3s-dev"}
+	s, told = sessionWith(t, person, false)
+	s.workspace.Dir, s.workspace.Home, s.workspace.Backups, s.workspace.Backend = dir, dir, filepath.Join(dir, "backups"), address.OfFolder(t.TempDir())
+	s.WithBackups()
+	s.On(engine.State{Command: engine.NewCommand(cli, semver.MustParse("3.254.0")), Dir: dir, Project: "em-infra", Stack: "k3s-dev"}, pve.Connection{}, remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev"})
+	return s, told, person, file
+}
+
+// stateWith is the text of a state with a resource of these types.
+func stateWith(types ...string) string {
+	resources := []string{`{"urn": "urn:pulumi:k3s-dev::em-infra::pulumi:pulumi:Stack::em-infra-k3s-dev", "type": "pulumi:pulumi:Stack"}`}
+	for _, one := range types {
+		resources = append(resources, `{"urn": "urn:pulumi:k3s-dev::em-infra::`+one+`::rotate-talos-ca", "custom": true, "type": "`+one+`"}`)
+	}
+	return `{"version": 3, "deployment": {"manifest": {"time": "2026-01-02T03:04:05Z"}, "resources": [` + strings.Join(resources, ", ") + `]}}`
+}
+
+// TestARestoreTakesNoStateThatOneHasReplaced: that is the newest backup from then on, and was wrong. It is made when nothing else is left to be
+// asked or looked at.
+func TestARestoreTakesNoStateThatOneHasReplaced(t *testing.T) {
+	t.Parallel()
+	s, _, person, file := stateInFile(t)
+	good, err := s.SaveBackup(time.Now().Add(-time.Hour), "after-up", []byte(stateWith("a:b:Good")))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(stateWith("a:b:Wrong")), 0o600))
+	person.answers = "no"
+	_, err = s.RestoreState(t.Context(), "")
+	require.EqualError(t, err, "not confirmed; nothing was touched")
+	require.Equal(t, []string{good.Name}, backupNames(t, s))
+
+	person.answers = "k3s-dev"
+	var replaced string
+	for range 2 { // the second run as after one that was killed before its end
+		require.NoError(t, os.WriteFile(file, []byte(stateWith("a:b:Wrong")), 0o600))
+		restored, err := s.RestoreState(t.Context(), "")
+		require.NoError(t, err)
+		require.Equal(t, good.Name, restored.Backup.Name)
+		names := backupNames(t, s)
+		require.Contains(t, names[0], "-before-restore")
+		replaced = names[0]
+	}
+	restored, err := s.RestoreState(t.Context(), replaced)
+	require.NoError(t, err, "one that is named")
+	require.Equal(t, replaced, restored.Backup.Name)
+
+	require.NoError(t, os.Remove(good.Path))
+	_, err = s.RestoreState(t.Context(), "")
+	require.EqualError(t, err, "all backups are of states that a restore has replaced: give --from the name of one that `em-infra state list` shows")
+}
+
+func backupNames(t *testing.T, s *testSession) (names []string) {
+	t.Helper()
+	copies, err := s.BackupCopies(t.Context())
+	require.NoError(t, err)
+	for _, one := range copies {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+// TestAStateOfBeforeARotationThatHasNotEnded lacks secrets that nodes may have alone, so only a person takes it.
+func TestAStateOfBeforeARotationThatHasNotEnded(t *testing.T) {
+	t.Parallel()
+	s, told, _, file := stateInFile(t)
+	const rotating = "em-infra:index:Rotation"
+	former, err := s.SaveBackup(time.Now().Add(-time.Hour), "before-rotate", []byte(stateWith("a:b:C")))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(stateWith("a:b:C", rotating)), 0o600))
+	lacks := "a rotation (talos-ca) was begun and has not ended, and the backup " + former.Name + " does not have its new secrets, which nodes may have already"
+	_, err = s.RestoreState(t.Context(), "")
+	require.EqualError(t, err, lacks+": run `em-infra rotate talos-ca --stack k3s-dev` again, which goes on from there; only if the rotation is to be given up, give --from the name of a backup")
+	require.ErrorAs(t, err, new(*operator.RefusedError))
+	require.Equal(t, []string{former.Name}, backupNames(t, s))
+
+	_, err = s.RestoreState(t.Context(), former.Name)
+	require.NoError(t, err)
+	require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: " + lacks}))
+
+	require.NoError(t, os.WriteFile(file, []byte(stateWith("a:b:C", rotating)), 0o600))
+	during, err := s.SaveBackup(time.Now(), "rotating", []byte(stateWith("a:b:C", rotating)))
+	require.NoError(t, err)
+	restored, err := s.RestoreState(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, during.Name, restored.Backup.Name)
 }

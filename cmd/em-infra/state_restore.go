@@ -19,7 +19,8 @@ backup contains operations of a killed run, their results are looked for on the 
 from there.
 
 Resources that were created after the backup stay on the host, and the state no longer has them; their names are printed
-first.`,
+first. The state that is replaced is backed up as TIME-before-restore, which is restored only if --from names it. While a
+rotation has not ended, a backup without its new secrets is restored only by name, too.`,
 		Example: `  em-infra state restore --stack k3s-dev                                   # the newest
   em-infra state restore --stack k3s-dev --from 2026-11-21T09-14-03-after-up`,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -41,7 +42,7 @@ first.`,
 	flags.bindLab(command)
 	flags.bindYes(command)
 	flags.bindKeep(command)
-	command.Flags().StringVar(&from, "from", "", "the name of the backup (default: the newest)")
+	command.Flags().StringVar(&from, "from", "", "the name of the backup (default: the newest but those of before-restore)")
 	completeFlag(command, "from", flags.completeBackups)
 	return command
 }

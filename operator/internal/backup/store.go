@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/retention"
@@ -34,15 +35,23 @@ type Backup struct {
 	Bytes int64 `json:"bytes"`
 }
 
+// BeforeRestore is the reason of the backup of a state that a restore replaces. It is the newest one then, and what it has was wrong.
+const BeforeRestore = "before-restore"
+
+// IsReplaced reports whether it is of a state that a restore was to replace.
+func (b Backup) IsReplaced() bool {
+	return strings.TrimSuffix(b.Reason, FormerPassphrase) == BeforeRestore
+}
+
 // ErrNone means that a stack has no backup.
 var ErrNone = errors.New("there is no backup")
 
 const ending = ".json"
 
 // Save stores the text of a state, and deletes the oldest backups of each reason beyond the limit. If the newest backup has the
-// same text, nothing is stored and that backup is returned.
+// same text, nothing is stored and that backup is returned, unless it is of a state that was to be replaced and is there again.
 func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
-	if newest, err := s.Find(""); err == nil {
+	if newest, err := s.Find(""); err == nil && (reason == BeforeRestore || !newest.IsReplaced()) {
 		if kept, err := newest.Text(); err == nil && bytes.Equal(kept, text) {
 			return newest, nil
 		}

@@ -137,3 +137,21 @@ func TestAFolderThatCannotBe(t *testing.T) {
 	_, err := backup.Store{Dir: file}.Save(noon, "up", nil)
 	require.EqualError(t, err, "folder of the backups: mkdir "+file+": not a directory")
 }
+
+// TestAReplacedStateThatIsThereAgain is backed up under the reason of the run: a restore takes no backup of a state that one has replaced.
+func TestAReplacedStateThatIsThereAgain(t *testing.T) {
+	t.Parallel()
+	store := backup.Store{Dir: t.TempDir()}
+	at := time.Date(2026, 11, 20, 22, 15, 0, 0, time.UTC)
+	for _, reason := range []string{"before-restore", "before-restore", "after-up", "before-restore"} {
+		_, err := store.Save(at, reason, []byte("the same"))
+		require.NoError(t, err)
+		at = at.Add(time.Minute)
+	}
+	all, err := store.List()
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Equal(t, "2026-11-20T22-17-00-after-up", all[0].Name)
+	require.False(t, all[0].IsReplaced())
+	require.True(t, all[1].IsReplaced())
+}
