@@ -177,7 +177,12 @@ func (r *secretsRun) start(ctx context.Context) error {
 	if saved != nil {
 		r.etcd().tell(*saved)
 	}
-	return r.change(ctx, func(exported *engine.Exported) error {
+	return r.keepNew(ctx)
+}
+
+// keepNew makes the new secrets and keeps them in the state.
+func (r *secretsRun) keepNew(ctx context.Context) error {
+	return r.changeAndBackUp(ctx, func(exported *engine.Exported) error {
 		replacements, err := r.renew(r.session, exported)
 		if err != nil {
 			return err
@@ -185,6 +190,16 @@ func (r *secretsRun) start(ctx context.Context) error {
 		r.note = rotation.Note{What: r.what, Begun: r.clock.Now(), Replacements: replacements}
 		return r.note.In(&exported.Deployment)
 	})
+}
+
+// changeAndBackUp changes the state and backs it up: were it lost, a backup from before would lack secrets that nodes have, or how far the
+// rotation got.
+func (r *secretsRun) changeAndBackUp(ctx context.Context, how func(*engine.Exported) error) error {
+	if err := r.change(ctx, how); err != nil {
+		return err
+	}
+	_, err := r.state.BackUp(ctx, "rotating")
+	return err
 }
 
 // next does the next step and notes it.
@@ -195,7 +210,7 @@ func (r *secretsRun) next(ctx context.Context) error {
 			return err
 		}
 	}
-	err := r.change(ctx, func(exported *engine.Exported) error {
+	err := r.changeAndBackUp(ctx, func(exported *engine.Exported) error {
 		if err := step.into(&exported.Deployment, r.note.Replacements); err != nil {
 			return err
 		}
