@@ -131,7 +131,12 @@ func (s *restorer) resumed(r *etcdRestoration, begun etcdrestore.Note) (*etcdRes
 	case !slices.ContainsFunc(r.controlPlanes(), func(n rolling.Node) bool { return n.Name == begun.On }):
 		return nil, refused(s.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun on %s, which is no control plane of nodes.yaml any more: put it back there, run `em-infra etcd restore`, which ends it, and take it out then", begun.Snapshot, begun.On)))
 	}
-	r.note = begun
+	r.note, r.seen.Ordered = begun, begun.Ordered
+	if !begun.Emptied && !begun.Replaces { // they may have data of the time before, and a quorum
+		if err := s.checkSilent(r); err != nil {
+			return nil, err
+		}
+	}
 	s.recovered(fmt.Sprintf("the restore of etcd from %s that was begun at %s goes on", begun.Snapshot, begun.Begun.UTC().Format("2006-01-02 15:04:05 UTC")))
 	return r, nil
 }
@@ -168,7 +173,8 @@ func (s *restorer) BeginRestore(ctx context.Context) (restores bool, err error) 
 	}
 	s.stack.Workspace().SetEnvVar(removal.RestoredVariable, cmp.Or(r.note.Former, r.note.On))
 	data := r.seen.DataOf(r.note.On)
-	if r.note.Replaces || data != etcdrestore.None && data != etcdrestore.Some {
+	isThere := data == etcdrestore.None || data == etcdrestore.Some || r.seen.Rebooting(r.note.On)
+	if r.note.Replaces || !isThere {
 		return true, nil // it is made, or configured, first
 	}
 	if err := s.runRestore(ctx); err != nil {
@@ -195,6 +201,14 @@ func (s *restorer) restoreOf() etcdrestore.Restore {
 	return etcdrestore.Restore{
 		Talosconfig: r.health.Talosconfig, ControlPlanes: nodes, On: on, Emptied: r.note.Emptied, Say: s.tellRestore,
 		Snapshot: func() (io.Reader, error) { return r.opened.Reader() },
+		Ordered:  slices.DeleteFunc(slices.Clone(r.note.Ordered), func(name string) bool { return !r.seen.Rebooting(name) }),
+		NoteOrdered: func(name string) error {
+			if slices.Contains(r.note.Ordered, name) {
+				return nil
+			}
+			r.note.Ordered = append(r.note.Ordered, name)
+			return s.restoreNotes().Write(r.note)
+		},
 		NoteEmptied: func() error {
 			r.note.Emptied = true
 			return s.restoreNotes().Write(r.note)

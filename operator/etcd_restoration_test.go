@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -57,6 +58,43 @@ func TestARestoreThatWasBegun(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, test.want, note.Snapshot)
+		})
+	}
+}
+
+// TestARestoreThatGoesOnLooksForAnotherEtcd: killed before all control planes were emptied, it begins with the same gate, since those that do
+// not answer now may have a quorum. Those that were ordered to reboot do not count.
+func TestARestoreThatGoesOnLooksForAnotherEtcd(t *testing.T) {
+	t.Parallel()
+	const runs = "k3s-dev-control-1 does not answer (silent) and its VM 101 runs, so its etcd may still work: wait until it answers, or stop it with `qm stop 101` on its host, then run `em-infra etcd restore --stack k3s-dev` again"
+	for _, test := range []struct {
+		name   string
+		change func(*etcdrestore.Note)
+		denied string
+	}{
+		{"before anything was touched", func(*etcdrestore.Note) {}, runs},
+		{"another was ordered to reboot", func(n *etcdrestore.Note) { n.Ordered = []string{"cp-2"} }, runs},
+		{"it was ordered to reboot", func(n *etcdrestore.Note) { n.Ordered = []string{"cp-2", "k3s-dev-control-1"} }, ""},
+		{"all were emptied", func(n *etcdrestore.Note) { n.Emptied = true }, ""},
+		{"the only one gets another machine", func(n *etcdrestore.Note) { n.Replaces = true }, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := sessionWith(t, nil, false)
+			note := etcdrestore.Note{Snapshot: "first", On: "cp-2", Begun: time.Date(2026, 11, 26, 20, 0, 0, 0, time.UTC)}
+			test.change(&note)
+			silent := etcdrestore.ControlPlane{Node: rolling.Node{Name: "k3s-dev-control-1"}, Problem: errors.New("silent")}
+			seen := etcdrestore.Seen{
+				ControlPlanes: []etcdrestore.ControlPlane{silent, {Node: rolling.Node{Name: "cp-2"}, Data: etcdrestore.None}, {Node: rolling.Node{Name: "cp-3"}, Data: etcdrestore.None}},
+				Power:         map[string]string{"k3s-dev-control-1": "running", "cp-2": "running", "cp-3": "running"},
+			}
+			_, err := s.Resumed(seen, []rolling.Node{{Name: "cp-2", ControlPlane: true}}, note, "")
+			if test.denied == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.denied)
+			require.ErrorAs(t, err, new(*operator.RefusedError))
 		})
 	}
 }

@@ -132,6 +132,10 @@ func TestControlPlanesThatStillRun(t *testing.T) {
 		require.EqualError(t, test.seen.StillRun(vmids), test.want, test.name)
 	}
 	require.NoError(t, etcdrestore.Seen{ControlPlanes: []etcdrestore.ControlPlane{one}, Power: map[string]string{"cp-1": "stopped"}}.StillRun(vmids))
+	reboot := etcdrestore.Seen{ControlPlanes: []etcdrestore.ControlPlane{one, second, third}, Power: map[string]string{"cp-1": "running", "cp-2": "stopped"}, Ordered: []string{"cp-1", "cp-2"}}
+	require.NoError(t, reboot.StillRun(vmids), "it reboots, because a run before has ordered that")
+	require.True(t, reboot.Rebooting("cp-1"))
+	require.False(t, reboot.Rebooting("cp-2"), "its machine is off")
 }
 
 // TestControlPlanesThatAreOnlyOffAreStarted: a majority of them has all data, so nothing is restored.

@@ -25,11 +25,14 @@ type order struct {
 type orders map[string]order
 
 // empty wipes the data of etcd on every control plane that answers, all at once: one that is emptied while others still have a quorum
-// would join them again. Those that do not answer are left out.
+// would join them again. Those that do not answer are left out, unless that was ordered by a run before.
 func (r Restore) empty(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, r.Limits.Empty)
 	defer cancel()
 	ordered := orders{}
+	for _, name := range r.Ordered {
+		ordered[name] = order{} // of another boot: data that it still has is to be deleted at once
+	}
 	var last error
 	ended := poll.Until(bounded, r.Limits.Interval, func(ctx context.Context) (bool, error) {
 		left := r.wipe(ctx, Look(ctx, r.Talosconfig, r.ControlPlanes), ordered)
@@ -70,6 +73,11 @@ func (r Restore) wipe(ctx context.Context, seen []ControlPlane, ordered orders) 
 
 // wipeOne wipes EPHEMERAL and reboots; the configuration stays. A graceful reset would leave etcd first, which fails without a quorum.
 func (r Restore) wipeOne(ctx context.Context, node ControlPlane) error {
+	if !r.Emptied {
+		if err := r.NoteOrdered(node.Name); err != nil {
+			return err
+		}
+	}
 	return nodeops.Ask(ctx, r.Talosconfig, node.Address.String(), func(ctx context.Context, api *client.Client) error {
 		return api.ResetGeneric(ctx, &machineapi.ResetRequest{
 			Reboot: true, SystemPartitionsToWipe: []*machineapi.ResetPartitionSpec{{Label: constants.EphemeralPartitionLabel, Wipe: true}},

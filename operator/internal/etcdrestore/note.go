@@ -22,6 +22,8 @@ type Note struct {
 	Replaces bool `json:"replaces,omitempty"`
 	// Former is the name that the control plane had, if its machine is replaced under another one: its Node is in the snapshot.
 	Former string `json:"former,omitempty"`
+	// Ordered are the control planes that were ordered to delete their data of etcd, or are about to be: one that does not answer reboots.
+	Ordered []string `json:"ordered,omitempty"`
 	// Emptied is whether the control planes were emptied: data that they have now is that of the snapshot.
 	Emptied bool `json:"emptied,omitempty"`
 }

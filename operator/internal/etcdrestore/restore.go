@@ -31,6 +31,10 @@ type Restore struct {
 	Snapshot func() (io.Reader, error)
 	// Emptied is whether a run before this one has emptied the control planes: data that On has now is that of the snapshot.
 	Emptied bool
+	// Ordered are the control planes that a run before this one has ordered to delete their data: one that does not answer is waited for.
+	Ordered []string
+	// NoteOrdered is called before a control plane is ordered to do so. Required.
+	NoteOrdered func(name string) error
 	// NoteEmptied is called when the control planes are emptied, before any has data of the snapshot. Required.
 	NoteEmptied func() error
 	// Say receives a message for each step. Required.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,6 +35,7 @@ type cluster struct {
 	faults   *fault.Set
 	killer   *talostest.Killer
 	emptied  bool
+	ordered  []string
 	said     []string
 }
 
@@ -81,6 +83,11 @@ func (c *cluster) restore() etcdrestore.Restore {
 	return etcdrestore.Restore{
 		Talosconfig: c.Talosconfig(), ControlPlanes: c.nodes, On: c.nodes[min(1, len(c.nodes)-1)], Emptied: c.emptied,
 		Snapshot: func() (io.Reader, error) { return bytes.NewReader(c.snapshot), nil },
+		Ordered:  slices.Clone(c.ordered),
+		NoteOrdered: func(name string) error {
+			c.ordered = append(c.ordered, name)
+			return nil
+		},
 		NoteEmptied: func() error {
 			c.emptied = true
 			return nil
@@ -190,4 +197,24 @@ func TestASnapshotThatTalosRefuses(t *testing.T) {
 	restore = c.restore()
 	require.NoError(t, restore.Run(t.Context()))
 	c.awaitMembers(1)
+}
+
+// TestARestoreWaitsForWhatRebootsByOrder of a run before that was killed: it is not left out as one that is away.
+func TestARestoreWaitsForWhatRebootsByOrder(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 3)
+	require.NoError(t, c.Fleet.PowerOff(101)) // it does not answer, as while it reboots
+	c.ordered = []string{"control-1"}
+	c.killer.Begin("", false, nil)
+	ended := make(chan error, 1)
+	go func() { ended <- c.restore().Run(t.Context()) }()
+	polltest.Until(t, func() bool { return slices.Equal(c.data()[1:], []etcdrestore.Data{etcdrestore.None, etcdrestore.None}) }, "the others are emptied")
+	require.NotContains(t, c.killer.Writes(), "EtcdRecover")
+	c.PowerOn(101, "control-1")
+	require.NoError(t, <-ended)
+	restore := c.restore()
+	away, err := restore.Join(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, away)
+	c.awaitMembers(3)
 }

@@ -3,6 +3,7 @@ package etcdrestore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,18 @@ type Seen struct {
 	ControlPlanes []ControlPlane
 	// Power is the status of the VMs that are there, by the names of their nodes.
 	Power map[string]string
+	// Ordered are those that a run before has ordered to delete their data. Default: none.
+	Ordered []string
+}
+
+// mayRun reports whether a control plane is silent and its machine runs, although nothing has ordered it to reboot.
+func (s Seen) mayRun(node ControlPlane) bool {
+	return node.Data == Silent && s.Power[node.Name] == "running" && !slices.Contains(s.Ordered, node.Name)
+}
+
+// Rebooting reports whether a control plane has the order to delete its data and to reboot, and its machine runs.
+func (s Seen) Rebooting(name string) bool {
+	return slices.Contains(s.Ordered, name) && s.Power[name] == "running"
 }
 
 // DataOf returns what a control plane has of etcd.
@@ -34,18 +47,18 @@ func (s Seen) SwitchedOff() (names []string) {
 	return names
 }
 
-// StillRun returns an error for each control plane that is silent and whose machine runs, given the VMIDs by their names. If they and those
+// StillRun returns an error for each control plane that is silent and whose machine runs, unless it reboots by order, given the VMIDs by their names. If they and those
 // that are off are a majority, one that is only stopped would stop the restore again, so its machine has to be deleted.
 func (s Seen) StillRun(vmids map[string]int) error {
 	var run []error
 	away := len(s.SwitchedOff())
 	for _, node := range s.ControlPlanes {
-		if node.Data == Silent && s.Power[node.Name] == "running" {
+		if s.mayRun(node) {
 			away++
 		}
 	}
 	for _, node := range s.ControlPlanes {
-		if node.Data != Silent || s.Power[node.Name] != "running" {
+		if !s.mayRun(node) {
 			continue
 		}
 		vmid := vmids[node.Name]
