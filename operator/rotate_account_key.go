@@ -14,6 +14,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/operator/internal/accounttokens"
 	"github.com/em-infra/em-infra/operator/internal/rotation"
 )
@@ -107,13 +108,20 @@ func restartAddons(ctx context.Context, r *secretsRun) error {
 	if err != nil {
 		return err
 	}
+	forgotten, err := accounttokens.ForgetNodes(ctx, api, rolling.Names(r.left)) // their machines are off
+	if len(forgotten) > 0 {
+		r.emit(Note{Text: "no longer a Node of the cluster, since its machine is lost: " + strings.Join(forgotten, ", ")})
+	}
+	if err != nil {
+		return err
+	}
 	restarted, err := accounttokens.Restart(ctx, api, namespaces, r.note.Begun, rolloutPatience)
 	if err != nil {
 		return err
 	}
 	r.emit(Progress{Part: "rotate", What: fmt.Sprintf("restarted in %s: %d", strings.Join(namespaces, ", "), restarted.Workloads)})
 	if len(restarted.Left) > 0 {
-		r.emit(Note{Text: "restart by hand, because their pods are replaced only when somebody deletes them: " + strings.Join(restarted.Left, ", ")})
+		r.emit(Note{Text: "restart by hand, because their pods are replaced only when somebody deletes them or ends a pause: " + strings.Join(restarted.Left, ", ")})
 	}
 	elsewhere, err := accounttokens.Elsewhere(ctx, api, namespaces)
 	if err != nil {

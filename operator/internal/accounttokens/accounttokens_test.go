@@ -81,6 +81,40 @@ func TestWorkloadsAreRestartedOnce(t *testing.T) {
 	require.EqualError(t, err, "Deployment kube-system/coredns has not rolled out: `kubectl get pods -n kube-system -o wide` shows what its pods lack")
 }
 
+// TestWorkloadsThatDoNotRollOutByThemselves: a pause is left to whoever made it, and pods below a partition keep the former template.
+func TestWorkloadsThatDoNotRollOutByThemselves(t *testing.T) {
+	t.Parallel()
+	two, one := int32(2), int32(1)
+	paused := &appsv1.Deployment{ObjectMeta: object("kube-system", "paused"), Spec: appsv1.DeploymentSpec{Paused: true}}
+	parted := &appsv1.StatefulSet{
+		ObjectMeta: object("kube-system", "parted"),
+		Spec: appsv1.StatefulSetSpec{Replicas: &two, UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
+			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &one},
+		}},
+		Status: appsv1.StatefulSetStatus{UpdatedReplicas: 1, AvailableReplicas: 2},
+	}
+	restarted, err := accounttokens.Restart(t.Context(), fake.NewSimpleClientset(paused, parted), []string{"kube-system"}, time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC), short)
+	require.NoError(t, err)
+	require.Equal(t, accounttokens.Restarted{Workloads: 1, Left: []string{"Deployment kube-system/paused"}}, restarted)
+}
+
+// TestNodesThatAreLostAreForgotten, so that no DaemonSet waits for its pods there.
+func TestNodesThatAreLostAreForgotten(t *testing.T) {
+	t.Parallel()
+	api := fake.NewSimpleClientset(&corev1.Node{ObjectMeta: object("", "worker-1")}, &corev1.Node{ObjectMeta: object("", "worker-2")})
+	forgotten, err := accounttokens.ForgetNodes(t.Context(), api, []string{"worker-2", "worker-3"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"worker-2"}, forgotten)
+	left, err := api.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, left.Items, 1)
+	require.Equal(t, "worker-1", left.Items[0].Name)
+
+	api.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("refused") })
+	_, err = accounttokens.ForgetNodes(t.Context(), api, []string{"worker-1"})
+	require.EqualError(t, err, "delete the Node worker-1: refused")
+}
+
 // server returns an API server that issues a token of a key and accepts those of that key.
 func server(name, key string) accounttokens.APIServer {
 	api := fake.NewSimpleClientset()

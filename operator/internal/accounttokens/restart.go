@@ -23,7 +23,7 @@ type workload struct {
 	kind     string
 	meta     metav1.ObjectMeta
 	template corev1.PodTemplateSpec
-	// byHand reports whether its pods are replaced only when somebody deletes them.
+	// byHand reports whether its pods are replaced only when a person does something: deletes them, or ends a pause.
 	byHand bool
 	// rolled reports whether all of its pods run with the present template.
 	rolled bool
@@ -35,7 +35,7 @@ func (w workload) String() string { return w.kind + " " + w.meta.Namespace + "/"
 type Restarted struct {
 	// Workloads is how many have new pods.
 	Workloads int
-	// Left are those whose pods are replaced only when somebody deletes them: KIND NAMESPACE/NAME, sorted.
+	// Left are those whose pods are replaced only when a person deletes them or ends a pause: KIND NAMESPACE/NAME, sorted.
 	Left []string
 }
 
@@ -112,7 +112,7 @@ func workloads(ctx context.Context, api kubernetes.Interface, namespace string) 
 	}
 	for _, d := range deployments.Items {
 		wanted := wantedReplicas(d.Spec.Replicas)
-		found = append(found, workload{kind: "Deployment", meta: d.ObjectMeta, template: d.Spec.Template,
+		found = append(found, workload{kind: "Deployment", meta: d.ObjectMeta, template: d.Spec.Template, byHand: d.Spec.Paused,
 			rolled: d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas >= wanted &&
 				d.Status.AvailableReplicas >= wanted && d.Status.Replicas <= d.Status.UpdatedReplicas})
 	}
@@ -129,11 +129,20 @@ func workloads(ctx context.Context, api kubernetes.Interface, namespace string) 
 	}
 	for _, s := range stateful.Items {
 		wanted := wantedReplicas(s.Spec.Replicas)
+		updated := max(0, wanted-firstUpdated(s.Spec.UpdateStrategy))
 		found = append(found, workload{kind: "StatefulSet", meta: s.ObjectMeta, template: s.Spec.Template,
 			byHand: s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
-			rolled: s.Status.ObservedGeneration >= s.Generation && s.Status.UpdatedReplicas >= wanted && s.Status.AvailableReplicas >= wanted})
+			rolled: s.Status.ObservedGeneration >= s.Generation && s.Status.UpdatedReplicas >= updated && s.Status.AvailableReplicas >= wanted})
 	}
 	return found, nil
+}
+
+// firstUpdated returns the partition of a StatefulSet: its pods with a lower number keep the former template.
+func firstUpdated(strategy appsv1.StatefulSetUpdateStrategy) int32 {
+	if strategy.RollingUpdate == nil || strategy.RollingUpdate.Partition == nil {
+		return 0
+	}
+	return *strategy.RollingUpdate.Partition
 }
 
 // wantedReplicas returns the number of pods that a workload wants; 1 is the default.
