@@ -18,3 +18,8 @@ func (s *session) Rotate(ctx context.Context, what string, renewed rotation.Repl
 	}
 	return r.next(ctx)
 }
+
+// TellUnreadTokens says of which stacks the tokens cannot be read.
+func (s *session) TellUnreadTokens(ctx context.Context) error {
+	return s.tokenReplacement().tellUnread(ctx)
+}

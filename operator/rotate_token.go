@@ -37,7 +37,7 @@ var TokenRotationSteps = []string{
 	"try it: the host accepts it, and it has the same privileges on each path",
 	"write it into the configuration of the stack",
 	"you run `em-infra up`, which writes it into the state",
-	"run this command again: it deletes the former token, if the state does not contain it any more",
+	"run this command again: it deletes the former token, if neither the state nor another stack of the project has it any more",
 }
 
 // RotateToken replaces the token of Proxmox VE, after consent. The first run makes the new token and writes it into the stack's
@@ -61,6 +61,9 @@ func (o *Operator) RotateToken(ctx context.Context, options RotateTokenOptions) 
 	}
 	defer s.recovery.Release(ctx)
 	if _, err := s.recovery.ClearLocks(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.tokenReplacement().tellUnread(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.consent.ask(ctx); err != nil {
@@ -106,7 +109,12 @@ func (t tokenReplacement) run(ctx context.Context, options RotateTokenOptions) (
 		Save: func(token string) error {
 			return t.cluster.state.SetConfig(ctx, auto.ConfigMap{stacks.Key(stacks.KeyProxmoxToken): {Value: token, Secret: true}})
 		},
-		IsUsed: func(id string) (bool, error) { return t.cluster.contains(ctx, id+"=") },
+		IsUsed: func(id string) (bool, error) {
+			if used, err := t.cluster.contains(ctx, id+"="); used || err != nil {
+				return used, err
+			}
+			return false, t.checkOthers(ctx, id)
+		},
 	}
 	rotation.Administrator.Token = cmp.Or(options.Administrator, t.host.Token)
 	step, err := rotation.Run(ctx)

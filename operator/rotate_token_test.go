@@ -98,11 +98,11 @@ func (s sealedStack) has(secret string) {
 // session returns a session that has read what the stack contains now.
 func (s sealedStack) session(host pve.Connection) *operator.Session {
 	s.t.Helper()
-	return s.sessionIn(&workspace.Workspace{Stack: "home"}, host)
+	return s.sessionIn(&workspace.Workspace{Stack: "home", Root: s.dir}, new(recordedEvents), host)
 }
 
-func (s sealedStack) sessionIn(work *workspace.Workspace, host pve.Connection) *operator.Session {
-	return operator.In(operator.Options{}, work, nil, time.Now).Session("", nil).On(engine.State{
+func (s sealedStack) sessionIn(work *workspace.Workspace, told *recordedEvents, host pve.Connection) *operator.Session {
+	return operator.In(operator.Options{}, work, told, time.Now).Session("", nil).On(engine.State{
 		Command: new(engine.Command), Dir: s.dir, Project: "em-infra", Stack: "home",
 		Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + s.state}, Passphrase: engine.NewPassphrase("open sesame"),
 	}, host, remedy.Place{Stack: "--stack home"})
@@ -143,12 +143,46 @@ func TestTheTokenOfAStackIsReplaced(t *testing.T) {
 	require.ErrorContains(t, err, "refuses the token em-infra@pve!operator")
 }
 
+// TestATokenOfOtherStacksIsNotDeleted: they would lose Proxmox VE. Those that cannot be read are named.
+func TestATokenOfOtherStacksIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	secret := rand.Text()
+	host, stack := hostWithTokens(t, secret), newSealedStack(t)
+	options := operator.RotateTokenOptions{Administrator: "admin@pve!all=" + secret}
+	work := &workspace.Workspace{Stack: "home", Root: stack.dir}
+	told := new(recordedEvents)
+	stack.has("none")
+	_, err := stack.sessionIn(work, told, host).RotateTokenOn(t.Context(), options)
+	require.NoError(t, err)
+	saved, _ := stack.session(host).State().Config()
+	host.Token = saved[stacks.Key(stacks.KeyProxmoxToken)].Value
+
+	configure := func(name, token string) {
+		stack.write(filepath.Join(stack.dir, "Pulumi."+name+".yaml"), "encryptionsalt: "+stack.salt+"\nconfig:\n  em-infra:proxmoxToken:\n    secure: "+stack.seal(token)+"\n")
+	}
+	configure("elsewhere", "em-infra@pve!operator=11111111-2222-3333-4444-555555555555")
+	configure("systems", "em-infra@pve!operator="+secret)
+	stack.write(filepath.Join(stack.dir, "Pulumi.locked.yaml"), "encryptionsalt: v1:AAAA:v1:AAAA:AAAA\nconfig:\n  em-infra:proxmoxToken:\n    secure: v1:AAAA:AAAA\n")
+	s := stack.sessionIn(work, told, host)
+	_, err = s.RotateTokenOn(t.Context(), options)
+	require.EqualError(t, err, "the token em-infra@pve!operator is that of other stacks as well (systems), which would lose Proxmox VE: "+
+		"set another one as em-infra:proxmoxToken of each, bring each of them up, then run `em-infra rotate proxmox-token --stack home` again")
+	require.ErrorAs(t, err, new(*operator.RefusedError))
+	require.NoError(t, s.TellUnreadTokens(t.Context()))
+	require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: the tokens of these stacks cannot be read here: locked; one that has the former token as well loses Proxmox VE when that is deleted"}))
+
+	configure("systems", host.Token)
+	rotated, err := s.RotateTokenOn(t.Context(), options)
+	require.NoError(t, err)
+	require.Equal(t, &operator.TokenRotated{Former: "em-infra@pve!operator"}, rotated)
+}
+
 // TestATokenFromElsewhereIsNotReplaced: the new one is written into the configuration, over which the environment wins.
 func TestATokenFromElsewhereIsNotReplaced(t *testing.T) {
 	host, stack := hostWithTokens(t, rand.Text()), newSealedStack(t)
 	stack.has(host.Token)
 	work := &workspace.Workspace{Stack: "home", Inventory: t.TempDir()}
-	s := stack.sessionIn(work, host)
+	s := stack.sessionIn(work, new(recordedEvents), host)
 	t.Setenv(stacks.TokenVariable, "")
 	require.NoError(t, s.CheckTokenIsConfigured(t.Context()))
 
