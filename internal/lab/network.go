@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/em-infra/em-infra/internal/filematch"
 )
 
 // nodePort is the port of Talos on every node.
@@ -90,7 +92,7 @@ func (d Description) withNetworks(o Options) (Description, error) {
 // descriptionsBeside returns the descriptions of the project's other labs. It skips those that cannot be read.
 func descriptionsBeside(dir string) []Description {
 	var descriptions []Description
-	siblings, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")) // the pattern is valid
+	siblings, _ := filematch.In(filepath.Dir(dir), "*") // what cannot be read has no labs
 	for _, sibling := range siblings {
 		if description, err := ReadDescription(sibling); err == nil && sibling != dir {
 			descriptions = append(descriptions, description)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/em-infra/em-infra/internal/atomicfile"
+	"github.com/em-infra/em-infra/internal/filematch"
 )
 
 // A registry is a folder with one file for each lab of this user, of every project: its content is the folder of the lab. A lab
@@ -54,7 +55,7 @@ func (r registry) others(dir string) ([]Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(string(r), "*"+entries))
+	files, err := filematch.In(string(r), "*"+entries)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package workspace
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/filematch"
 )
 
 // Beside returns the other stacks of the project whose inventories are in folders beside this one's. A folder without a stack
@@ -28,7 +30,7 @@ func (w *Workspace) Beside() ([]*Workspace, error) {
 
 // Stacks returns the names of the stacks of a project, sorted: those with a stack file.
 func Stacks(root string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(escaped(root), "Pulumi.*.yaml"))
+	files, err := filematch.In(root, "Pulumi.*.yaml")
 	var stacks []string
 	for _, file := range files { // sorted
 		stack := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "Pulumi."), ".yaml")
@@ -37,11 +39,6 @@ func Stacks(root string) ([]string, error) {
 		}
 	}
 	return stacks, err
-}
-
-// escaped returns a folder's name for [filepath.Glob], in which some characters are special.
-func escaped(folder string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(folder)
 }
 
 // RealEndpoint returns the URL of Proxmox VE in the project's stack file, also for a rehearsal; empty if there is none.

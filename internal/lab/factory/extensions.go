@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/siderolabs/image-factory/pkg/schematic"
+
+	"github.com/em-infra/em-infra/internal/filematch"
 )
 
 // ExtensionsOf returns the names of the extensions in images of a schematic, as Talos lists them. store is the factory's
@@ -29,7 +31,7 @@ func ExtensionsOf(store, id string) ([]string, error) {
 
 // Completed returns the ID of the schematic that begins with the given text; empty if there is none or more than one.
 func Completed(store, beginning string) (string, error) {
-	found, err := filepath.Glob(filepath.Join(store, beginning+"*.yaml"))
+	found, err := filematch.In(store, beginning+"*.yaml")
 	if err != nil || len(found) != 1 {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/filematch"
 	"github.com/em-infra/em-infra/internal/process"
 )
 
@@ -154,7 +155,7 @@ func Locks(ctx context.Context, at Place) ([]Lock, error) {
 	if !isFile {
 		return nil, nil
 	}
-	files, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(at.locks()), "*.json"))
+	files, err := filematch.In(filepath.Join(folder, filepath.FromSlash(at.locks())), "*.json")
 	if err != nil {
 		return nil, err
 	}

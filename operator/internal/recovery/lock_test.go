@@ -52,7 +52,7 @@ func TestClearStaleLocks(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 
-			state := t.TempDir()
+			state := filepath.Join(t.TempDir(), "odd [name]*")
 			file := filepath.Join(state, ".pulumi/locks/organization/em-infra/k3s-dev/one.json")
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 			require.NoError(t, os.WriteFile(file, []byte(test.owner), 0o600))

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/em-infra/em-infra/internal/filematch"
 )
 
 // tornExt is appended to the name of a torn file. The engine reads no file with that name.
@@ -64,8 +66,8 @@ func (f stateFiles) backups() string { return filepath.Join(f.root, "backups", f
 
 // mendAttributes removes the stack's attribute files that are not valid JSON.
 func (f stateFiles) mendAttributes() ([]string, error) {
-	files, err := glob(
-		f.checkpoint()+"*.attrs", f.layout()+".attrs", filepath.Join(f.history(), "*.attrs"), filepath.Join(f.backups(), "*.attrs"))
+	files, err := listed(
+		in{filepath.Dir(f.checkpoint()), filepath.Base(f.checkpoint()) + "*.attrs"}, in{filepath.Dir(f.layout()), filepath.Base(f.layout()) + ".attrs"}, in{f.history(), "*.attrs"}, in{f.backups(), "*.attrs"})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func (f stateFiles) mendLayout() ([]string, error) {
 		}
 		return yaml.Unmarshal(text, &layout) == nil && layout.Version != nil
 	}
-	files, err := glob(f.layout())
+	files, err := listed(in{filepath.Dir(f.layout()), filepath.Base(f.layout())})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (f stateFiles) mendLayout() ([]string, error) {
 
 // mendHistory renames the files of the history that are not valid JSON.
 func (f stateFiles) mendHistory() ([]string, error) {
-	files, err := glob(filepath.Join(f.history(), "*.json"))
+	files, err := listed(in{f.history(), "*.json"})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +109,7 @@ func (f stateFiles) mendCheckpoint() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	copies, err := glob(f.checkpoint()+".bak", filepath.Join(f.history(), "*.checkpoint.json"), filepath.Join(f.backups(), "*.json"))
+	copies, err := listed(in{filepath.Dir(f.checkpoint()), filepath.Base(f.checkpoint()) + ".bak"}, in{f.history(), "*.checkpoint.json"}, in{f.backups(), "*.json"})
 	if err != nil {
 		return nil, err
 	}
@@ -208,11 +210,14 @@ func mendEach(files []string, whole func([]byte) bool, mend func(string) error, 
 
 func putAside(file string) error { return os.Rename(file, file+tornExt) }
 
-// glob lists the files of several patterns, in the order of the patterns and then of their names.
-func glob(patterns ...string) ([]string, error) {
+// in is a pattern of the names of files in a folder.
+type in struct{ folder, pattern string }
+
+// listed lists the files of several patterns, in the order of the patterns and then of their names.
+func listed(patterns ...in) ([]string, error) {
 	var files []string
-	for _, pattern := range patterns {
-		found, err := filepath.Glob(pattern)
+	for _, one := range patterns {
+		found, err := filematch.In(one.folder, one.pattern)
 		if err != nil {
 			return nil, err
 		}

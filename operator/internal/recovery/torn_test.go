@@ -27,7 +27,8 @@ const (
 // stateFolder returns a folder with these files of a state, each written an hour after the previous one in the order of their names.
 func stateFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "odd [name]*")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
 	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(folder, name)

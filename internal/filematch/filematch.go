@@ -1,0 +1,28 @@
+// Package filematch lists files of a folder whose name may be any: in the patterns of [filepath.Glob] a folder's own name is a pattern, too,
+// so that nothing is found below one such as "site [new]".
+package filematch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// In returns the paths of what a folder contains under names that match the pattern, sorted; none if there is no such folder.
+func In(folder, pattern string) ([]string, error) {
+	entries, err := os.ReadDir(folder) // sorted
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var found []string
+	for _, entry := range entries {
+		matches, err := filepath.Match(pattern, entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		if matches {
+			found = append(found, filepath.Join(folder, entry.Name()))
+		}
+	}
+	return found, nil
+}
