@@ -17,22 +17,32 @@ const (
 // variable is an environment variable that a value of the file stands for.
 type variable struct {
 	path, name string
-	// unless are the variables that win over the file: whoever sets one has chosen another way.
-	unless []string
+	// unless are the variables that win over the file: whoever sets all of one list has chosen another way.
+	unless [][]string
 }
+
+// key are the variables of the key of a bucket. Half of one in the environment is completed by nothing that belongs to it.
+var key = []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 
 // The names are those of the engine (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go) and of the client of S3
 // (aws-sdk-go-v2/config v1.32.20, env_config.go).
 var variables = []variable{
-	{Passphrase, PassphraseVariable, []string{PassphraseVariable, "PULUMI_CONFIG_PASSPHRASE_FILE"}},
-	{"state.accessKeyId", "AWS_ACCESS_KEY_ID", []string{"AWS_ACCESS_KEY_ID", "AWS_PROFILE"}},
-	{"state.secretAccessKey", "AWS_SECRET_ACCESS_KEY", []string{"AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"}},
+	{Passphrase, PassphraseVariable, [][]string{{PassphraseVariable}, {"PULUMI_CONFIG_PASSPHRASE_FILE"}}},
+	{"state.accessKeyId", "AWS_ACCESS_KEY_ID", [][]string{key, {"AWS_PROFILE"}}},
+	{"state.secretAccessKey", "AWS_SECRET_ACCESS_KEY", [][]string{key, {"AWS_PROFILE"}}},
 }
 
 // Variable is an environment variable with a secret value.
 type Variable struct {
 	Name  string
 	Value secrets.Secret
+}
+
+// isSet reports whether the environment has a variable. A pipeline sets those of secrets that it does not have to an empty text, which counts
+// as none; but an empty passphrase is one.
+func isSet(name string, lookUp func(string) (string, bool)) bool {
+	value, found := lookUp(name)
+	return found && (value != "" || name == PassphraseVariable)
 }
 
 // Find returns the variables that the file of a folder has and that the environment leaves to it, in the order of the documentation. The
@@ -43,9 +53,8 @@ func Find(folder string, keys secrets.Keys, lookUp func(string) (string, bool)) 
 		return nil, err
 	}
 	wanted := slices.DeleteFunc(slices.Clone(variables), func(v variable) bool {
-		return !slices.Contains(names, v.path) || slices.ContainsFunc(v.unless, func(name string) bool {
-			_, set := lookUp(name)
-			return set
+		return !slices.Contains(names, v.path) || slices.ContainsFunc(v.unless, func(all []string) bool {
+			return !slices.ContainsFunc(all, func(name string) bool { return !isSet(name, lookUp) })
 		})
 	})
 	if len(wanted) == 0 {

@@ -24,13 +24,20 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, file string
-		set        []string
+		set        []string // NAME, or NAME= for one that is empty
 		want       map[string]string
 	}{
 		{"all of them", file, nil, map[string]string{"PULUMI_CONFIG_PASSPHRASE": "made up", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}},
 		{"a passphrase that is set wins", file, []string{"PULUMI_CONFIG_PASSPHRASE"}, map[string]string{"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}},
 		{"so does a file with it", file, []string{"PULUMI_CONFIG_PASSPHRASE_FILE"}, map[string]string{"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}},
+		{"an empty passphrase is one", file, []string{"PULUMI_CONFIG_PASSPHRASE="}, map[string]string{"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}},
 		{"a profile is a key", file, []string{"AWS_PROFILE"}, map[string]string{"PULUMI_CONFIG_PASSPHRASE": "made up"}},
+		{"a key that is set wins", file, []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}, map[string]string{"PULUMI_CONFIG_PASSPHRASE": "made up"}},
+		{"half a key does not", file, []string{"AWS_SECRET_ACCESS_KEY"}, map[string]string{"PULUMI_CONFIG_PASSPHRASE": "made up", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"}},
+		{
+			"nor do secrets that a pipeline does not have", file, []string{"PULUMI_CONFIG_PASSPHRASE_FILE=", "AWS_PROFILE=", "AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="},
+			map[string]string{"PULUMI_CONFIG_PASSPHRASE": "made up", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key"},
+		},
 		{"values that were not entered yet", "pulumi: {passphrase: \"\"}\n", nil, map[string]string{}},
 		{"a file without any", "proxmox: {apiToken: another}\n", nil, map[string]string{}},
 	} {
@@ -97,8 +104,11 @@ func keysOf(t *testing.T, key *ageidentity.X25519Identity) secrets.Keys {
 func environment(set []string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		for _, each := range set {
-			if each == name {
+			switch each {
+			case name:
 				return "set", true
+			case name + "=":
+				return "", true
 			}
 		}
 		return "", false
