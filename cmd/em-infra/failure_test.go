@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -139,9 +140,12 @@ destroy failed. What was done is in the state, so it is safe to run again: em-in
 `, out.String())
 }
 
-// TestThePassphraseThatIsUsedNext: a variable with the passphrase would take precedence over the one with the file.
+// TestThePassphraseThatIsUsedNext: a variable with the passphrase would take precedence over the one with the file, which is named so that it
+// is found from any folder.
 func TestThePassphraseThatIsUsedNext(t *testing.T) {
-	const export = "run   export PULUMI_CONFIG_PASSPHRASE_FILE='a file'\n"
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	export := "run   export PULUMI_CONFIG_PASSPHRASE_FILE='" + filepath.Join(dir, "a file") + "'\n"
 	t.Setenv(passphraseVariable, rand.Text())
 	var out bytes.Buffer
 	printPassphrase(&out, "a file")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -125,6 +126,9 @@ func printRotatedPassphrase(out io.Writer, o *operator.Operator, rotated *operat
 func printPassphrase(out io.Writer, file string) {
 	if _, isSet := os.LookupEnv(passphraseVariable); isSet {
 		fmt.Fprintf(out, "run   unset %s\n", passphraseVariable)
+	}
+	if absolute, err := filepath.Abs(file); err == nil {
+		file = absolute // the shell may be in another folder when it is used
 	}
 	fmt.Fprintf(out, "run   export PULUMI_CONFIG_PASSPHRASE_FILE=%s\n", shell.Word(file))
 }

@@ -47,6 +47,20 @@ func TestRunTellsTheCLIWhatItNeeds(t *testing.T) {
 	require.Contains(t, strings.Join(seen.Env, "\n"), "\nPATH="+filepath.Dir(self(t))+":", "plugins find this CLI")
 }
 
+// TestAPassphraseFileIsWhereTheUserIs: its name may be relative, and the CLI runs in another folder than this process.
+func TestAPassphraseFileIsWhereTheUserIs(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	require.NoError(t, os.WriteFile("secret", []byte("open sesame\n"), 0o600))
+	t.Setenv("PULUMI_CONFIG_PASSPHRASE_FILE", "secret")
+	require.Equal(t, "open sesame", engine.PassphraseIn(nil).Text())
+	stdout, _, _, err := cli(t).Run(t.Context(), t.TempDir(), nil, nil, nil, role("report"))
+	require.NoError(t, err)
+	var seen call
+	require.NoError(t, json.Unmarshal([]byte(stdout), &seen))
+	require.Contains(t, seen.Env, "PULUMI_CONFIG_PASSPHRASE_FILE="+filepath.Join(here, "secret"))
+}
+
 func TestRunLeavesThePassphraseOfTheShell(t *testing.T) {
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "")
 	stdout, _, _, err := cli(t).Run(t.Context(), t.TempDir(), nil, nil, nil, role("report"))

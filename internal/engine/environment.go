@@ -25,6 +25,12 @@ func environment(cli string, inherited, given []string) []string {
 		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, variablePassphrase+"=") })
 	}
 	env = append(env, given...)
+	if file, _ := lookup(env, variablePassphraseFile); file != "" && !filepath.IsAbs(file) {
+		// The CLI runs in the folder of the project, and this process where the user is, for whom the name is meant.
+		if absolute, err := filepath.Abs(file); err == nil {
+			env = append(env, variablePassphraseFile+"="+absolute)
+		}
+	}
 	if _, found := lookup(env, variableUser); !found && os.Getuid() >= 0 {
 		// In a container a user may have no entry in /etc/passwd, and then the CLI knows no user without this variable (Go's os/user,
 		// lookup_stubs.go, which is what a build without cgo has).
