@@ -49,3 +49,15 @@ func TestASnapshotInUseStays(t *testing.T) {
 		})
 	}
 }
+
+// TestANewSnapshotStays, even if the clock of this machine was wrong when others were taken, so that they count as newer.
+func TestANewSnapshotStays(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore(t)
+	store.Keep = retention.Rule{Last: 1}
+	for _, at := range []time.Time{evening.AddDate(1, 0, 0), evening} {
+		saved, err := store.Save(at, "before-up", k3s, writes(snapshottest.Signed(snapshottest.Database(t, 2))))
+		require.NoError(t, err)
+		require.FileExists(t, saved.Path)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,6 +99,7 @@ func (s Store) Save(at time.Time, reason string, of Cluster, take func(io.Writer
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("write a snapshot: %w", err)
 	}
+	s.Spared = append(slices.Clone(s.Spared), saved.Name) // it is not the newest if the clock was wrong when others were taken
 	_, err = s.Prune()
 	return saved, err
 }

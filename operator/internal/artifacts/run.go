@@ -55,7 +55,7 @@ func (f Folder) Begin(clock func() time.Time, command string, secrets []string) 
 	if err != nil {
 		return nil, fmt.Errorf("folder of the artifacts: %w", err)
 	}
-	if err := f.prune(); err != nil {
+	if err := f.prune(dir); err != nil {
 		return nil, err
 	}
 	events, err := os.OpenFile(filepath.Join(dir, fileEvents), os.O_CREATE|os.O_EXCL|os.O_WRONLY, privateFile)
@@ -75,8 +75,9 @@ func (f Folder) makeDir(started time.Time, command string) (string, error) {
 
 func (f Folder) path(name retention.Name) string { return filepath.Join(f.Dir, name.String()) }
 
-// prune deletes old runs. Other entries of the folder are left alone.
-func (f Folder) prune() error {
+// prune deletes old runs, but not the present one: it is not the newest if the clock was wrong before. Other entries of the folder are left
+// alone.
+func (f Folder) prune(present string) error {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
 		return fmt.Errorf("folder of the artifacts: %w", err)
@@ -89,6 +90,9 @@ func (f Folder) prune() error {
 	}
 	slices.SortFunc(runs, retention.NewestFirst)
 	for _, old := range retention.Excess(runs, func(n retention.Name) string { return n.Kind }, f.Keep) {
+		if f.path(old) == present {
+			continue
+		}
 		if err := os.RemoveAll(f.path(old)); err != nil {
 			return fmt.Errorf("forget old artifacts: %w", err)
 		}

@@ -131,3 +131,14 @@ func TestABrokenStreamIsTold(t *testing.T) {
 	require.Contains(t, read(t, run, "events.jsonl"), "and on")
 	require.Contains(t, read(t, run, "summary.json"), `"outcome"`)
 }
+
+// TestTheFolderOfTheRunStays, even if the clock of this machine was wrong in runs before, which count as newer.
+func TestTheFolderOfTheRunStays(t *testing.T) {
+	t.Parallel()
+	folder := artifacts.Folder{Dir: t.TempDir(), Keep: 1}
+	for _, at := range []time.Time{noon.AddDate(1, 0, 0), noon} {
+		run, err := folder.Begin(func() time.Time { return at }, "up", nil)
+		require.NoError(t, err)
+		require.DirExists(t, run.Dir)
+	}
+}

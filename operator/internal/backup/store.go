@@ -72,7 +72,7 @@ func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
 	if err != nil {
 		return Backup{}, err
 	}
-	return saved, s.prune()
+	return saved, s.prune(saved.Name)
 }
 
 // write writes the text to a temporary file, whose name is not a backup's.
@@ -150,12 +150,17 @@ func (s Store) read(name retention.Name) (Backup, error) {
 	return Backup{Name: name.String(), Taken: name.Taken, Reason: name.Kind, Path: s.path(name), Bytes: info.Size()}, nil
 }
 
-func (s Store) prune() error {
+// prune deletes the oldest backups of each reason, but not the one that was just made: it is not the newest if the clock was wrong when others
+// were made.
+func (s Store) prune(made string) error {
 	backups, err := s.List()
 	if err != nil {
 		return err
 	}
 	for _, old := range retention.Excess(backups, func(b Backup) string { return b.Reason }, s.Keep) {
+		if old.Name == made {
+			continue
+		}
 		if err := os.Remove(old.Path); err != nil {
 			return fmt.Errorf("forget an old backup: %w", err)
 		}

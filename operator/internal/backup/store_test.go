@@ -155,3 +155,14 @@ func TestAReplacedStateThatIsThereAgain(t *testing.T) {
 	require.False(t, all[0].IsReplaced())
 	require.True(t, all[1].IsReplaced())
 }
+
+// TestANewBackupStays, even if the clock of this machine was wrong when others were made, so that they count as newer.
+func TestANewBackupStays(t *testing.T) {
+	t.Parallel()
+	store := backup.Store{Dir: t.TempDir(), Keep: 1}
+	for _, at := range []time.Time{noon.AddDate(1, 0, 0), noon} {
+		saved, err := store.Save(at, "before-up", []byte(at.String()))
+		require.NoError(t, err)
+		require.FileExists(t, saved.Path)
+	}
+}

@@ -216,3 +216,16 @@ func TestPages(t *testing.T) {
 		golden.Equal(t, filepath.Join("testdata", "page-"+name+".md"), string(recoverykit.PageOf(of)))
 	}
 }
+
+// TestANewKitStays, even if the clock of this machine was wrong when others were made, so that they count as newer.
+func TestANewKitStays(t *testing.T) {
+	t.Parallel()
+	store, identity := recoverykit.Store{Dir: t.TempDir()}, newIdentity(t)
+	later := description()
+	later.Made = later.Made.AddDate(1, 0, 0)
+	for _, of := range []recoverykit.Description{later, later, later, description()} {
+		kit, err := store.Save(of, []age.Recipient{identity.Recipient()}, nil)
+		require.NoError(t, err)
+		require.FileExists(t, kit.Path)
+	}
+}

@@ -69,7 +69,7 @@ func (s Store) Save(description Description, recipients []age.Recipient, files [
 	if err != nil {
 		return Kit{}, fmt.Errorf("write a recovery kit: %w", err)
 	}
-	if err := s.prune(); err != nil {
+	if err := s.prune(name); err != nil {
 		return Kit{}, err
 	}
 	return s.read(name)
@@ -144,12 +144,16 @@ func (s Store) read(name retention.Name) (Kit, error) {
 	return kit, nil
 }
 
-func (s Store) prune() error {
+// prune deletes the oldest kits, but not the one that was just made: it is not the newest if the clock was wrong when others were made.
+func (s Store) prune(made retention.Name) error {
 	names, err := s.names()
 	if err != nil {
 		return err
 	}
 	for _, name := range names[min(keep, len(names)):] {
+		if name.String() == made.String() {
+			continue
+		}
 		if err := errors.Join(removed(s.description(name)), removed(s.page(name)), os.Remove(s.path(name))); err != nil {
 			return fmt.Errorf("delete old recovery kits: %w", err)
 		}
