@@ -243,13 +243,21 @@ func (r passphraseRotation) sealFile(ctx context.Context) error {
 	return nil
 }
 
+// tellUnread names backups that are damaged: they say of no passphrase that they need it.
+func (r passphraseRotation) tellUnread(problems []error) {
+	for _, problem := range problems {
+		r.emit(Note{Text: fmt.Sprintf("warning: a backup cannot be read and keeps its name: %s", problem)})
+	}
+}
+
 // markFormer names the backups that need the former passphrase, here and in the bucket with the state, and returns how many are here.
 func (r passphraseRotation) markFormer(ctx context.Context) (int, error) {
 	opens := func(text []byte) (bool, error) {
 		exported, err := r.state.Read(text)
 		return err == nil && exported.IsSealedWith(r.to), err
 	}
-	former, err := r.backups().MarkFormer(opens)
+	former, unread, err := r.backups().MarkFormer(opens)
+	r.tellUnread(unread)
 	if err != nil {
 		return former, err
 	}
@@ -257,5 +265,7 @@ func (r passphraseRotation) markFormer(ctx context.Context) (int, error) {
 	if err != nil || remote == nil {
 		return former, err
 	}
-	return former, errors.Join(remote.MarkFormer(ctx, opens), remote.Objects.Close())
+	unread, err = remote.MarkFormer(ctx, opens)
+	r.tellUnread(unread)
+	return former, errors.Join(err, remote.Objects.Close())
 }

@@ -15,38 +15,38 @@ const FormerPassphrase = "-former-passphrase"
 // NeedsFormerPassphrase reports whether the passphrase was changed after the backup was made.
 func (b Backup) NeedsFormerPassphrase() bool { return strings.HasSuffix(b.Reason, FormerPassphrase) }
 
-// MarkFormer gives the backups that a new passphrase does not open a name that says so, and returns how many there are. It can be
-// repeated after a kill.
-func (s Store) MarkFormer(opens func(text []byte) (bool, error)) (int, error) {
+// MarkFormer gives the backups that a new passphrase does not open a name that says so, and returns how many there are. One that cannot be
+// read, as after a power failure, is left as it is, and why is in unread. It can be repeated after a kill.
+func (s Store) MarkFormer(opens func(text []byte) (bool, error)) (marked int, unread []error, err error) {
 	names, err := s.names()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	marked := 0
 	for _, name := range names {
 		backup, err := s.read(name)
 		if err != nil {
-			return marked, err
+			return marked, unread, err
 		}
 		if !backup.NeedsFormerPassphrase() {
 			text, err := backup.Text()
-			if err != nil {
-				return marked, err
+			isNew := false
+			if err == nil {
+				isNew, err = opens(text)
 			}
-			isNew, err := opens(text)
 			if err != nil {
-				return marked, fmt.Errorf("%s: %w", backup.Path, err)
+				unread = append(unread, fmt.Errorf("%s: %w", backup.Path, err))
+				continue
 			}
 			if isNew {
 				continue
 			}
 			if err := s.rename(backup, name); err != nil {
-				return marked, err
+				return marked, unread, err
 			}
 		}
 		marked++
 	}
-	return marked, nil
+	return marked, unread, nil
 }
 
 // rename links the backup to its new name before it removes the old one, so that a kill loses nothing and no other backup is replaced.

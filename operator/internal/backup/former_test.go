@@ -21,8 +21,9 @@ func TestOlderBackupsNameTheirPassphrase(t *testing.T) {
 	}
 	opens := func(text []byte) (bool, error) { return string(text[:3]) == "new", nil }
 	for range 2 {
-		marked, err := store.MarkFormer(opens)
+		marked, unread, err := store.MarkFormer(opens)
 		require.NoError(t, err)
+		require.Empty(t, unread)
 		require.Equal(t, 2, marked)
 	}
 	list, err := store.List()
@@ -36,6 +37,10 @@ func TestOlderBackupsNameTheirPassphrase(t *testing.T) {
 		require.Equal(t, !isNew, one.NeedsFormerPassphrase())
 	}
 	require.Equal(t, []string{"2026-11-23T09-02-00-before-up", "2026-11-23T09-01-00-before-up-former-passphrase", "2026-11-23T09-00-00-before-up-former-passphrase"}, names)
-	_, err = store.MarkFormer(func([]byte) (bool, error) { return false, errors.New("it is torn") })
-	require.EqualError(t, err, list[0].Path+": it is torn")
+	marked, unread, err := store.MarkFormer(func([]byte) (bool, error) { return false, errors.New("it is torn") })
+	require.NoError(t, err, "one that is damaged stops no rotation")
+	require.Equal(t, 2, marked)
+	require.Len(t, unread, 1)
+	require.EqualError(t, unread[0], list[0].Path+": it is torn")
+	require.FileExists(t, list[0].Path, "it is left as it is")
 }

@@ -148,10 +148,10 @@ func (r Remote) Fetch(ctx context.Context, one Backup, into Store) (Backup, erro
 }
 
 // MarkFormer does in the bucket what [Store.MarkFormer] does in the store.
-func (r Remote) MarkFormer(ctx context.Context, opens func(text []byte) (bool, error)) error {
+func (r Remote) MarkFormer(ctx context.Context, opens func(text []byte) (bool, error)) (unread []error, err error) {
 	all, err := r.List(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, one := range all {
 		if one.NeedsFormerPassphrase() {
@@ -159,20 +159,21 @@ func (r Remote) MarkFormer(ctx context.Context, opens func(text []byte) (bool, e
 		}
 		var text bytes.Buffer
 		if err := r.Objects.Download(ctx, one.Name+ending, &text); err != nil {
-			return err
+			return unread, err
 		}
 		isNew, err := opens(text.Bytes())
 		if err != nil {
-			return fmt.Errorf("%s in %s: %w", one.Name, r.Objects, err)
+			unread = append(unread, fmt.Errorf("%s in %s: %w", one.Name, r.Objects, err))
+			continue
 		}
 		if isNew {
 			continue
 		}
 		if err := r.rename(ctx, one, text.Bytes()); err != nil {
-			return err
+			return unread, err
 		}
 	}
-	return nil
+	return unread, nil
 }
 
 // rename stores the backup under its new name before it deletes the old one. One that a run has stored before it was killed is replaced.

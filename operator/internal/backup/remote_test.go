@@ -130,13 +130,18 @@ func TestBackupsInABucketNameTheirPassphrase(t *testing.T) {
 	require.Len(t, send(t, remote, store), 2)
 	opens := func(text []byte) (bool, error) { return string(text) == "new", nil }
 	marked := []string{"2026-11-21T12-01-00-up", "2026-11-21T12-00-00-up-former-passphrase"}
-	_, err := store.MarkFormer(opens)
+	_, _, err := store.MarkFormer(opens)
 	require.NoError(t, err)
 	for range 2 {
-		require.NoError(t, remote.MarkFormer(t.Context(), opens))
+		unread, err := remote.MarkFormer(t.Context(), opens)
+		require.NoError(t, err)
+		require.Empty(t, unread)
 		require.Equal(t, marked, inBucket(t, remote))
 	}
 	require.Empty(t, send(t, remote, store))
 	require.Empty(t, send(t, remote, other))
-	require.ErrorContains(t, remote.MarkFormer(t.Context(), func([]byte) (bool, error) { return false, errors.New("it is torn") }), "2026-11-21T12-01-00-up in file://")
+	unread, err := remote.MarkFormer(t.Context(), func([]byte) (bool, error) { return false, errors.New("it is torn") })
+	require.NoError(t, err, "one that is damaged stops no rotation")
+	require.Len(t, unread, 1)
+	require.ErrorContains(t, unread[0], "2026-11-21T12-01-00-up in file://")
 }
