@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
@@ -201,13 +199,11 @@ func controlPlaneAddresses(inv *inventory.Inventory) []netip.Addr {
 
 // filesBelow returns the files in the folder of the inventory, which may name others in it, such as charts.
 func filesBelow(folder string) ([]recoverykit.File, error) {
+	names, err := recoverykit.Below(folder)
 	var files []recoverykit.File
-	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() {
-			files = append(files, recoverykit.Copy(path.Join(recoverykit.InventoryFolder, name), filepath.Join(folder, filepath.FromSlash(name))))
-		}
-		return err
-	})
+	for _, name := range names {
+		files = append(files, recoverykit.Copy(path.Join(recoverykit.InventoryFolder, name), filepath.Join(folder, filepath.FromSlash(name))))
+	}
 	return files, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -86,6 +87,9 @@ func TestAKitThatDoesNotFit(t *testing.T) {
 		{"a machine was replaced by another", func(_ *testing.T, k *kit) {
 			k.writeHere("nodes.yaml", "vmid: 102", "vmid: 112")
 		}, 3, []string{"fail the kit has no k3s-dev-worker-1 (VM 112), which the inventory of the stack has" + makeNew}},
+		{"a file was added", func(t *testing.T, k *kit) {
+			require.NoError(t, os.WriteFile(filepath.Join(k.check.Inventory, "values.yaml"), []byte("a: b\n"), 0o600))
+		}, 3, []string{"warn the inventory of the stack was changed since, in values.yaml" + makeNew}},
 		{"a setting was changed", func(_ *testing.T, k *kit) { k.writeHere("cluster.yaml", "memoryMiB: 8192", "memoryMiB: 9216") },
 			3, []string{"warn the inventory of the stack was changed since, in cluster.yaml" + makeNew}},
 		{"the inventory here is not valid", func(_ *testing.T, k *kit) { k.writeHere("cluster.yaml", "name: k3s-dev", "name: K3S_DEV") },

@@ -64,12 +64,13 @@ func without(nodes, others inventory.Nodes) []string {
 	return missing
 }
 
-// differing returns the names of the kit's files that are otherwise in a folder or not there, in order.
+// differing returns the names of the files that are not the same in the kit and in a folder, or are in one of them alone, in order.
 func differing(files map[string][]byte, folder string) []string {
+	here, _ := recoverykit.Below(folder) // what cannot be listed cannot be read, either
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(here, slices.Collect(maps.Keys(files))...)))) {
 		text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
-		if err != nil || !bytes.Equal(text, files[name]) {
+		if kept, has := files[name]; !has || err != nil || !bytes.Equal(text, kept) {
 			names = append(names, name)
 		}
 	}

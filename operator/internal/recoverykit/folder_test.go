@@ -1,0 +1,31 @@
+package recoverykit_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator/internal/recoverykit"
+)
+
+// TestFilesBehindLinksAreInAKit: what they point to may be on this machine alone.
+func TestFilesBehindLinksAreInAKit(t *testing.T) {
+	t.Parallel()
+	folder, elsewhere := t.TempDir(), t.TempDir()
+	for _, file := range []string{filepath.Join(folder, "cluster.yaml"), filepath.Join(elsewhere, "nodes.yaml"), filepath.Join(elsewhere, "charts", "values.yaml")} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+	}
+	for name, target := range map[string]string{
+		"nodes.yaml": filepath.Join(elsewhere, "nodes.yaml"), "charts": filepath.Join(elsewhere, "charts"), ".#lock": "nobody@nowhere", "itself": ".",
+	} {
+		require.NoError(t, os.Symlink(target, filepath.Join(folder, name)))
+	}
+	names, err := recoverykit.Below(folder)
+	require.NoError(t, err)
+	require.Equal(t, []string{"charts/values.yaml", "cluster.yaml", "nodes.yaml"}, names)
+	_, err = recoverykit.Below(filepath.Join(folder, "none"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
