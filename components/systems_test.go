@@ -107,14 +107,15 @@ func TestInputsOfSystemsAreGolden(t *testing.T) {
 	}
 }
 
-// TestASystemKeepsWhatItWasBornWith: another image, another key or another address of cloud-init never changes a system that is there.
+// TestASystemKeepsWhatItWasBornWith: another image, another key or another address of cloud-init never changes a system that is there, and its
+// disk keeps the format of the image.
 func TestASystemKeepsWhatItWasBornWith(t *testing.T) {
 	t.Parallel()
 
 	r, err := run(t, false, systems)
 	require.NoError(t, err)
 	machine := r.Named(t, tokenVM, "files-vm").RegisterRPC
-	require.Equal(t, []string{"clone", "initialization", "cdrom", "disks[0].speed", "disks[1].speed"}, machine.GetIgnoreChanges(), "an ISO from before it had an image stays in its drive")
+	require.Equal(t, []string{"clone", "initialization", "cdrom", "disks[0].fileFormat", "disks[0].speed", "disks[1].speed"}, machine.GetIgnoreChanges(), "an ISO from before it had an image stays in its drive")
 	require.True(t, machine.GetDeleteBeforeReplace())
 	require.True(t, machine.GetProtect())
 	for _, name := range []string{"firewall-vm", "nas-vm"} {

@@ -99,9 +99,12 @@ func protectedSystem(protect bool) pulumi.ResourceOption {
 
 // clonedSystem: a system keeps the image that it was created from, and cloud-init has done its work at the first boot, so changes of both are
 // ignored. A VMID, an address and a disk cannot exist twice, so a replacement deletes the old machine first.
+//
+// On a storage of files, Proxmox VE keeps the format of an image that it imports and clones (qemu-server, API2/Qemu.pm, create_disks), which
+// the provider reads back and never converts (bpg/terraform-provider-proxmox v0.73.0, disk.go, Update): that of the first disk is ignored.
 func clonedSystem(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges(append([]string{"clone", "initialization", "cdrom"}, speedLimits(disks)...)),
+		pulumi.IgnoreChanges(append([]string{"clone", "initialization", "cdrom", "disks[0].fileFormat"}, speedLimits(disks)...)),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }
