@@ -42,7 +42,7 @@ func TestWhatCommandsHaveMadeOfSystems(t *testing.T) {
 	t.Parallel()
 	const (
 		disc    = `{"volid":"local:iso/opnsense-abababababababab.iso","content":"iso"}`
-		archive = `{"volid":"local:vztmpl/debian.tar.zst","content":"vztmpl"}`
+		archive = `{"volid":"local:vztmpl/debian-abababababababab.tar.zst","content":"vztmpl"}`
 		root    = "site-systems-pihole-root"
 	)
 	absent := func(what string) drift.Difference {
@@ -56,7 +56,7 @@ func TestWhatCommandsHaveMadeOfSystems(t *testing.T) {
 		"all is there":                 {"", disc + "," + archive, "size=8G", nil, nil},
 		"the ISO is gone":              {"", archive, "size=8G", []drift.Difference{absent("local:iso/opnsense-abababababababab.iso")}, nil},
 		"the ISO in no drive is gone":  {"ejected: true, ", archive, "size=8G", nil, nil},
-		"the template of it is gone":   {"", disc, "size=8G", []drift.Difference{absent("local:vztmpl/debian.tar.zst")}, nil},
+		"the template of it is gone":   {"", disc, "size=8G", []drift.Difference{absent("local:vztmpl/debian-abababababababab.tar.zst")}, nil},
 		"a root is smaller":            {"", disc + "," + archive, "size=4G", []drift.Difference{{Subject: "pihole", Property: "disk", Want: "8 GiB", Have: "4 GiB"}}, nil},
 		"a root has a size in another": {"", disc + "," + archive, "size=4608M", nil, []string{"the root of pihole: the size of the root \"local-lvm:vm-211-disk-0,size=4608M\" is not in GiB: grow it with `pct resize` to whole GiB, then run up again"}},
 	} {

@@ -19,7 +19,7 @@ func TestAStackOfSystems(t *testing.T) {
 	image := r.Named(t, "command:local:Command", "site-systems-image-9100")
 	require.Contains(t, image.Inputs["create"].StringValue(), " image template vmhost 9100 debian-13 local-lvm local:import/debian-13-9100.qcow2")
 	template := r.Named(t, "command:local:Command", "site-systems-template-debian-13-vmhost")
-	require.Contains(t, template.Inputs["create"].StringValue(), " image ensure vmhost local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst")
+	require.Contains(t, template.Inputs["create"].StringValue(), " image ensure vmhost local:vztmpl/debian-13-5aec4ab2ac5c16c7.tar.zst")
 
 	machine := r.Named(t, "proxmoxve:VM/virtualMachine:VirtualMachine", "site-systems-tools-vm").Inputs
 	require.Equal(t, "tools", machine["name"].StringValue())
@@ -28,7 +28,7 @@ func TestAStackOfSystems(t *testing.T) {
 
 	container := r.Named(t, "proxmoxve:CT/container:Container", "site-systems-pihole-ct").Inputs
 	require.Equal(t, "pihole", container["initialization"].ObjectValue()["hostname"].StringValue())
-	require.Equal(t, "local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst", container["operatingSystem"].ObjectValue()["templateFileId"].StringValue())
+	require.Equal(t, "local:vztmpl/debian-13-5aec4ab2ac5c16c7.tar.zst", container["operatingSystem"].ObjectValue()["templateFileId"].StringValue())
 	require.True(t, container["features"].ObjectValue()["nesting"].BoolValue())
 	require.Len(t, container["tags"].ArrayValue(), 2)
 	require.Contains(t, r.Named(t, "command:local:Command", "site-systems-pihole-root").Inputs["create"].StringValue(), " container grow vmhost 211 8")

@@ -1,10 +1,8 @@
 package systems
 
 import (
-	"fmt"
 	"path"
 	"regexp"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
@@ -13,13 +11,8 @@ import (
 // PVE/Storage.pm, decompressor_info).
 var disc = regexp.MustCompile(`(?i)\.iso(\.(gz|bz2|zst))?$`)
 
-// File returns the name that the file of an ISO gets on its hosts. It contains the beginning of the checksum, so another disc is another file,
-// and none is ever overwritten.
-func (i ISO) File() string {
-	const enough = 16 // hex digits
-	_, digits, _ := strings.Cut(string(i.Checksum), ":")
-	return fmt.Sprintf("%s-%.*s.iso", i.Name, enough, digits)
-}
+// File returns the name that the file of an ISO gets on its hosts.
+func (i ISO) File() string { return fileOf(i.Name, i.Checksum, ".iso") }
 
 // appliances checks the ISOs, and the machines that are installed from one.
 func (c *checker) appliances() {

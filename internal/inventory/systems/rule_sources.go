@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// archive is the name of a template of containers, as Proxmox VE takes it (pve-storage, PVE/Storage.pm, $VZTMPL_EXT_RE_1).
-var archive = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.tar\.(gz|xz|zst|bz2)$`)
+// archive is the ending of a template of containers, as Proxmox VE takes it (pve-storage, PVE/Storage.pm, $VZTMPL_EXT_RE_1).
+var archive = regexp.MustCompile(`\.tar\.(gz|xz|zst|bz2)$`)
 
 // File returns the name that the file of an image gets on its host, where it is removed again. Its ending is the format, which Proxmox VE
 // checks: raw if the URL says so, else qcow2, which Ubuntu's .img is.
@@ -24,8 +24,19 @@ func (i Image) File() string {
 	return fmt.Sprintf("%s-%d.%s", i.Name, i.VMID, format)
 }
 
-// File returns the name of the file of a template of containers: that of the URL, as Proxmox VE's own list names it too.
-func (t ContainerTemplate) File() string { return path.Base(t.URL.Path) }
+// File returns the name that the file of a template of containers gets on its hosts. That of the URL would not do: images.linuxcontainers.org calls
+// every template rootfs.tar.xz, and a host refuses to download a file of a name that it has with another checksum (pve-common, Tools.pm,
+// download_file_from_url).
+func (t ContainerTemplate) File() string {
+	return fileOf(t.Name, t.Checksum, archive.FindString(t.URL.Path))
+}
+
+// fileOf returns a name with the beginning of the checksum, so that another file has another name, and none is ever overwritten.
+func fileOf(name string, checksum Checksum, ending string) string {
+	const enough = 16 // hex digits
+	_, digits, _ := strings.Cut(string(checksum), ":")
+	return fmt.Sprintf("%s-%.*s%s", name, enough, digits, ending)
+}
 
 // sources checks what the systems are made from, and that each is there for its systems.
 func (c *checker) sources() {
@@ -38,7 +49,7 @@ func (c *checker) sources() {
 		at := key("containerTemplates").Index(i)
 		c.dnsLabel(template.Name, at.Key("name"))
 		c.unique(templates, template.Name, at)
-		if template.URL.Path != "" && !archive.MatchString(template.File()) {
+		if template.URL.Path != "" && !archive.MatchString(template.URL.Path) {
 			c.report(at.Key("url"), fault{What: "is no template of containers", Rule: "its file ends with .tar.gz, .tar.xz, .tar.zst or .tar.bz2", Got: template.URL.String(), Do: "name another file"})
 		}
 	}
