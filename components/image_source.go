@@ -13,11 +13,12 @@ import (
 )
 
 // ImageSource is a file on the internet that a host downloads: the disk image of a system, the ISO of an installer, or the template of
-// containers. A change makes another one; systems that are there keep what they have.
+// containers. A change of its checksum makes another one; systems that are there keep what they have.
 type ImageSource struct {
-	// URL of the file, http or https. Required. A change of URL or checksum makes another template; existing systems keep what they have.
+	// URL of the file, http or https. Required. A change alone changes nothing: the checksum says which file it is.
 	URL *url.URL
-	// Checksum of the file, as ALGORITHM:HEX with sha256 or sha512. Required: an image that is not pinned is another one tomorrow.
+	// Checksum of the file, as ALGORITHM:HEX with sha256 or sha512. Required: an image that is not pinned is another one tomorrow. A change makes
+	// another template; existing systems keep what they have.
 	Checksum string
 	// File is the name that the file gets on the host, which Proxmox VE checks: a disk image ends with .qcow2 or .raw, whatever the URL
 	// ends with, an ISO with .iso, and the template of containers with .tar.gz, .tar.xz, .tar.zst or .tar.bz2. Required.

@@ -90,8 +90,16 @@ type ImageTemplate struct {
 }
 
 // mark is the text in the description by which a template is known to have the image, and to be em-infra's.
-func (t ImageTemplate) mark() string {
-	return fmt.Sprintf("Made by em-infra from %s, %s:%s.", t.Image.URL, t.Image.Algorithm, t.Image.Checksum)
+func (t ImageTemplate) mark() string { return madeHere + t.Image.URL + t.ofFile() }
+
+// ofFile is the end of the mark. Where the file came from does not matter: another address of the same file is the same image.
+func (t ImageTemplate) ofFile() string {
+	return fmt.Sprintf(", %s:%s.", t.Image.Algorithm, t.Image.Checksum)
+}
+
+// isMark reports whether a description says that a template was made from the image.
+func (t ImageTemplate) isMark(description string) bool {
+	return strings.HasPrefix(description, madeHere) && strings.HasSuffix(description, t.ofFile())
 }
 
 // madeHere is the beginning of every such mark.
@@ -149,7 +157,7 @@ func (c Connection) imageTemplate(ctx context.Context, host Host, t ImageTemplat
 	switch {
 	case err != nil:
 		return false, err
-	case found == t.mark() && guest.Node == t.Image.Host:
+	case t.isMark(found) && guest.Node == t.Image.Host:
 		return true, nil
 	default:
 		return false, fmt.Errorf("VMID %d is %s (%s) on %s, which is not the template %s of this image: choose another VMID for the image", t.VMID, guest.Name, guest.Type, guest.Node, t.Name)

@@ -47,6 +47,11 @@ func TestATemplateIsMadeFromAnImageOnce(t *testing.T) {
 	require.False(t, made)
 
 	next := debian
+	next.Image.URL = "https://mirror.example/debian-13.qcow2"
+	made, err = e.connection.EnsureImageTemplate(t.Context(), next)
+	require.NoError(t, err, "another address of the same file")
+	require.False(t, made)
+
 	next.Image.Checksum = "cd34"
 	_, err = e.connection.EnsureImageTemplate(t.Context(), next)
 	require.EqualError(t, err, "VMID 9100 is debian-13 (qemu) on vmhost, which is not the template debian-13 of this image: choose another VMID for the image")
