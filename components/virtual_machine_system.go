@@ -182,7 +182,8 @@ func systemCards(cards []Card) vm.VirtualMachineNetworkDeviceArray {
 	return array
 }
 
-// systemInitialization returns the cloud-init drive: what the native settings of Proxmox VE can say, since user data would need SSH.
+// systemInitialization returns the cloud-init drive: what the native settings of Proxmox VE can say, since user data would need SSH. A machine that
+// is there keeps its drive in the slot where it is.
 func systemInitialization(a *VirtualMachineArgs) vm.VirtualMachineInitializationArgs {
 	servers := make(pulumi.StringArray, len(a.Nameservers))
 	for i, server := range a.Nameservers {
@@ -200,7 +201,7 @@ func systemInitialization(a *VirtualMachineArgs) vm.VirtualMachineInitialization
 		addresses = append(addresses, config)
 	}
 	args := vm.VirtualMachineInitializationArgs{
-		Type: pulumi.String("nocloud"), DatastoreId: pulumi.String(a.DiskStorage), Interface: pulumi.String(hardware.SeedDrive),
+		Type: pulumi.String("nocloud"), DatastoreId: pulumi.String(a.DiskStorage), Interface: pulumi.String(hardware.SystemSeedDrive),
 		IpConfigs: addresses,
 		Dns:       vm.VirtualMachineInitializationDnsArgs{Servers: servers, Domain: optional(a.SearchDomain)},
 	}
@@ -236,7 +237,7 @@ func (args *VirtualMachineArgs) validate() error {
 		return errors.New("args: give VirtualMachineArgs")
 	}
 	problems := []error{
-		args.System.validate(),
+		args.System.validate(limits.Cores, hardware.MaxNICs),
 		require(args.Template != nil || args.Blank, "Template", "give the template that it is cloned from, or set Blank"),
 		require(args.Template == nil || args.Template.host == args.Host, "Template", "is on another host: make one on the machine's own"),
 		require(len(args.DataDisks) <= hardware.MaxDataDisks, "DataDisks", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(args.DataDisks), hardware.MaxDataDisks)),
