@@ -37,7 +37,8 @@ type ContainerArgs struct {
 	// Password of root. Default: nil, none. Secret. Written once: a change is ignored.
 	Password pulumi.StringInput
 	// Nesting gives the container its own view of /proc and /sys, which systemd needs. It is the only feature that a token may set
-	// (pve-container, LXC.pm, check_ct_modify_config_perm). Default: false. A change takes effect with its next start.
+	// (pve-container, LXC.pm, check_ct_modify_config_perm). Default: false. A change to true takes effect with its next start; the
+	// provider never switches it off.
 	Nesting bool
 	// Pool of Proxmox VE that it belongs to. Default: nil, none. A change replaces the container.
 	Pool *Pool

@@ -97,6 +97,9 @@ func (l *outOfBand) askForContainers(ctx context.Context, host pve.Connection, d
 		if start, differs := drift.StartOfContainer(container.Inputs, guests[at], config); differs {
 			l.Differences = append(l.Differences, start)
 		}
+		if nesting, differs := drift.NestingOfContainer(container.Inputs, guests[at], config); differs {
+			l.Differences = append(l.Differences, nesting)
+		}
 	}
 	return nil
 }

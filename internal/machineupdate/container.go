@@ -1,6 +1,12 @@
 package machineupdate
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+)
 
 // container has the properties of a container and what a change of each does in the provider (bpg/terraform-provider-proxmox v0.73.0,
 // proxmoxtf/resource/container/container.go, containerUpdate: rebootRequired). The first match counts; a property without a row reboots.
@@ -25,7 +31,16 @@ var container = []property{
 	{path: regexp.MustCompile(`^timeout\w*$`), label: "how the provider waits and stops"},
 }
 
-// OfContainer is [OfVirtualMachine] for a container.
+// OfContainer is [OfVirtualMachine] for a container. The provider switches nesting on, but never off: it sends a feature only if it is on, and
+// deletes none (the same, containerGetFeatures and containerUpdate).
 func OfContainer(path string, before, after map[string]any) (c Change, isInput bool) {
-	return changeOf(container, path, before, after)
+	c, isInput = changeOf(container, path, before, after)
+	if strings.HasPrefix(path, "features") && nests(before) && !nests(after) {
+		c.label = fmt.Sprintf("nesting, which the provider does not switch off: `pct set %v --delete features` on %v, then restart it",
+			propertymap.At(after, "vmId"), propertymap.At(after, "nodeName"))
+		c.path = "" // no "true → false" after what does not come about
+	}
+	return c, isInput
 }
+
+func nests(inputs map[string]any) bool { return propertymap.At(inputs, "features.nesting") == true }

@@ -27,6 +27,7 @@ func TestE2ESystems(t *testing.T) {
 	require.Regexp(t, `(?m)^ provision +site-systems-pihole-ct created `, output)
 	require.Equal(t, []string{"debian-13", "pihole", "tools"}, r.guests())
 	require.Equal(t, "local-lvm:vm-211-disk-0,size=8G", r.guestSetting("lxc/211", "rootfs"))
+	require.Equal(t, "local-lvm:vm-210-cloudinit,media=cdrom", r.guestSetting("qemu/210", "scsi30"), "a cloud kernel sees no drive on IDE")
 	r.hasNothingToDo()
 
 	r.systemsAreStopped()
@@ -35,7 +36,7 @@ func TestE2ESystems(t *testing.T) {
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Empty(t, r.guests())
-	require.Equal(t, []string{"local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst"}, r.volumes("local"), "a template of containers is everybody's, and stays")
+	require.Equal(t, []string{"local:vztmpl/debian-13-5aec4ab2ac5c16c7.tar.zst"}, r.volumes("local"), "a template of containers is everybody's, and stays")
 	require.Empty(t, r.volumes("local-lvm"))
 }
 
@@ -103,6 +104,8 @@ func (r *rehearsal) systemsChange() {
 	require.Equal(r.t, "4096", r.guestSetting("qemu/210", "memory"))
 	require.Equal(r.t, "local-lvm:vm-211-disk-0,size=12G", r.guestSetting("lxc/211", "rootfs"))
 
+	r.nestingStays()
+
 	r.edit("systems.yaml", "vmid: 211", "vmid: 212")
 	seen := len(r.calls())
 	refused := r.mustRun(3, "up", "--lab", "--yes")
@@ -110,6 +113,20 @@ func (r *rehearsal) systemsChange() {
 	require.Contains(r.t, refused, "say --allow-replace pihole to go on, or set vmid back to 211 for pihole")
 	require.Empty(r.t, writes(r.calls()[seen:]))
 	r.edit("systems.yaml", "vmid: 212", "vmid: 211")
+}
+
+// nestingStays: the provider never switches nesting off. The preview says so once, and drift shows the command until it is done.
+func (r *rehearsal) nestingStays() {
+	r.t.Helper()
+	const command = `pct\s+set\s+211\s+--delete\s+features`
+	r.edit("systems.yaml", "    vmid: 211\n", "    vmid: 211\n    nesting: false\n")
+	require.Regexp(r.t, `(?s) CHANGE   pihole  nesting, which the provider does not switch off.*`+command, r.mustRun(2, "preview", "--lab"))
+	r.mustRun(0, "up", "--lab", "--yes")
+	r.hasNothingToDo()
+	require.Regexp(r.t, command, r.mustRun(2, "drift", "--lab"))
+	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/lxc/211/config", map[string]any{"delete": "features"}, nil))
+	r.mustRun(0, "drift", "--lab")
+	r.hasNothingToDo()
 }
 
 // guests returns the names of all guests of the host, templates included, sorted.

@@ -71,7 +71,7 @@ type Network struct {
 
 // Source is a file on the internet that a host downloads. A file is pinned by its checksum: that of today is another one tomorrow.
 type Source struct {
-	// URL of the file. Required. A change makes another image; existing systems keep what they have.
+	// URL of the file. Required. A change alone changes nothing: the checksum says which file it is.
 	URL URL `yaml:"url" required:"true"`
 	// Checksum of the file, as sha256:HEX or sha512:HEX. Required. A change makes another image; existing systems keep what they have.
 	Checksum Checksum `yaml:"checksum" required:"true"`
@@ -92,7 +92,7 @@ type Image struct {
 }
 
 // ISO is the disc of an installer, .iso, or compressed: .iso.gz, .iso.bz2 or .iso.zst, which the host decompresses. Each host of the machines
-// that have it in their drives downloads it, and keeps it. Another URL or checksum is another disc, which comes into these drives instead.
+// that have it in their drives downloads it, and keeps it. Another checksum is another disc, which comes into these drives instead.
 type ISO struct {
 	// Name of the ISO in this file: a DNS-1123 label. Required.
 	Name string `yaml:"name" required:"true"`
@@ -148,7 +148,7 @@ type Container struct {
 	// SwapMiB is its swap in MiB. Default: 0, none. A change reboots it.
 	SwapMiB int `yaml:"swapMiB"`
 	// Nesting gives it its own view of /proc and /sys, which systemd needs. It is the only feature that a token may set. Default: true. A
-	// change takes effect with its next start.
+	// change to true takes effect with its next start. The provider does not switch it off: drift shows the command that does.
 	Nesting bool `yaml:"nesting" default:"true"`
 }
 

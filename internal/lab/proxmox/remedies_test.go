@@ -53,6 +53,7 @@ var remedies = []remedy{
 	{texts: []string{"qm delsnapshot %[3]d %[1]s", "qm delsnapshot %d NAME"}, works: removeSnapshots},
 	{texts: []string{"pct resize"}, works: growARoot},
 	{texts: []string{"pct set %d --onboot %s"}, works: startAContainerAtBoot},
+	{texts: []string{"pct set %d --delete features", "pct set %v --delete features"}, works: switchNestingOff},
 	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free ", "pvesm free %s", "pvesm free local:iso/FILE"}, works: removeWhatIsUnused},
 	{texts: []string{"ha-manager remove vm:{vmid}"}, works: takeAVMFromTheHAManager},
 	{texts: []string{"pveum pool add {pool}", "pveum pool add %[1]s", "pveum pool delete %[1]s"}, works: makeAndDeleteAPool},
@@ -75,6 +76,7 @@ var remedies = []remedy{
 	{texts: []string{"qm set"}, elsewhere: "it stands for any setting that only root may set, which no token can"},
 	{texts: []string{"pvesm scan nfs %s"}, elsewhere: "it asks a server on the network, and the lab has none"},
 	{texts: []string{"qm delsnapshot %d %s --force", "pct delsnapshot %d %s --force"}, elsewhere: "the lab does not keep in which step a snapshot was when its host crashed"},
+	{texts: []string{"pct set %d --features '%s'"}, elsewhere: "only root itself sets features other than nesting, and the lab's commands are those of a token"},
 	{texts: []string{"pct unlock %d", "pct unlock %[1]d"}, elsewhere: "root does it at the console of a host, and the lab has that of machines only"},
 	{texts: []string{"pvecm status", "pvecm expected"}, elsewhere: "the lab's hosts always have a quorum"},
 	{texts: []string{"pveum passwd USER"}, elsewhere: "it asks for the password on its terminal"},
@@ -326,6 +328,14 @@ func startAContainerAtBoot(t *testing.T) {
 	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=200 ostemplate="+containerTemplate+" storage=tank rootfs=tank:8 hostname=dns"))
 	require.Empty(t, l.asRoot(node, "pct set 200 --onboot 1"))
 	require.EqualValues(t, 1, l.container("200")["onboot"])
+}
+
+func switchNestingOff(t *testing.T) {
+	l := newContainerLab(t, nil)
+	l.must(http.MethodPost, "/nodes/vmhost/lxc", values("vmid=200 ostemplate="+containerTemplate+" storage=tank rootfs=tank:8 hostname=dns unprivileged=1 features=nesting=1"))
+	require.Equal(t, "nesting=1", l.container("200")["features"])
+	require.Empty(t, l.asRoot(node, "pct set 200 --delete features"))
+	require.NotContains(t, l.container("200"), "features")
 }
 
 func letAStorageTakeMore(t *testing.T) {

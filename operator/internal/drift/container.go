@@ -11,12 +11,29 @@ import (
 )
 
 // OverlookedInContainer returns the properties of a container that differ from the state but that the provider does not read back: nesting
-// (bpg/terraform-provider-proxmox v0.73.0, proxmoxtf/resource/container/container.go, containerRead). The values are the host's.
+// (bpg/terraform-provider-proxmox v0.73.0, proxmoxtf/resource/container/container.go, containerRead). The values are the host's. Nesting that is
+// on is not among them: see [NestingOfContainer].
 func OverlookedInContainer(inputs map[string]any, config pve.GuestConfig) map[string]any {
-	if nests := hasFeature(config["features"], "nesting=1"); nests != isTrue(inputs, "features.nesting") {
-		return map[string]any{"features": map[string]any{"nesting": nests}}
+	if isTrue(inputs, "features.nesting") && !nests(config) {
+		return map[string]any{"features": map[string]any{"nesting": false}}
 	}
 	return nil
+}
+
+// NestingOfContainer returns whether a container has nesting that it should not have. The provider switches it on, but never off: it sends a
+// feature only if it is on, and deletes none (the same, containerGetFeatures and containerUpdate). The difference says what switches it off.
+func NestingOfContainer(inputs map[string]any, guest pve.Guest, config pve.GuestConfig) (Difference, bool) {
+	if isTrue(inputs, "features.nesting") || !nests(config) {
+		return Difference{}, false
+	}
+	set := fmt.Sprintf("pct set %d --delete features", guest.VMID)
+	if rest := slices.DeleteFunc(strings.Split(config["features"], ","), isNesting); len(rest) > 0 {
+		set = fmt.Sprintf("pct set %d --features '%s'", guest.VMID, strings.Join(rest, ","))
+	}
+	return Difference{
+		Subject: guest.Name, Property: "nesting", Want: "false",
+		Have: fmt.Sprintf("true, which the provider does not switch off: `%s` on %s, then restart it", set, guest.Node),
+	}, true
 }
 
 // StartOfContainer returns whether a container starts with its host, if that differs from the state. The provider neither reads it nor changes it
@@ -41,7 +58,10 @@ func isTrue(inputs map[string]any, path string) bool {
 	return isBool && value
 }
 
-// hasFeature reports whether the setting features, as in keyctl=1,nesting=1, has one (pve-container, LXC/Config.pm, $features_desc).
-func hasFeature(setting, feature string) bool {
-	return slices.Contains(strings.Split(setting, ","), feature)
+// nests reports whether the setting features of a container, as in keyctl=1,nesting=1, has nesting (pve-container, LXC/Config.pm,
+// $features_desc).
+func nests(config pve.GuestConfig) bool {
+	return slices.ContainsFunc(strings.Split(config["features"], ","), isNesting)
 }
+
+func isNesting(feature string) bool { return feature == "nesting=1" }

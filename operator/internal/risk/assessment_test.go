@@ -253,6 +253,13 @@ func rows() []row {
 			" CHANGE   pihole  nesting, from its next start on; start at boot; tags\n", "",
 		},
 		{
+			"a system is changed", "a container keeps its nesting", []event{{
+				op: apitype.OpUpdate, kind: token.Container, name: "site-pihole-ct", parent: piholeURN,
+				old: pihole(map[string]any{"features": map[string]any{"nesting": true}}), new: pihole(nil), changed: []string{"features"},
+			}},
+			" CHANGE   pihole  nesting, which the provider does not switch off: `pct set 211 --delete features` on vmhost, then restart it\n", "",
+		},
+		{
 			"a system is changed", "a container reboots for its memory", []event{{
 				op: apitype.OpUpdate, kind: token.Container, name: "site-pihole-ct", parent: piholeURN,
 				old: pihole(nil), new: pihole(map[string]any{"memory": map[string]any{"dedicated": 1024.0}}), changed: []string{"memory.dedicated"},
