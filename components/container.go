@@ -174,7 +174,7 @@ func (args *ContainerArgs) validate() error {
 		return errors.New("args: give ContainerArgs")
 	}
 	return errors.Join(
-		args.System.validate(),
+		args.System.validate(limits.ContainerCores, limits.ContainerNICs),
 		args.API.validate(),
 		require(args.DiskGiB >= birthGiB, "DiskGiB", fmt.Sprintf("%d is smaller than the root of a new container: give at least %d", args.DiskGiB, birthGiB)),
 		require(args.Template != nil, "Template", "give the template that it is created from"),

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/em-infra/em-infra/internal/pve/hardware"
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
@@ -64,19 +63,20 @@ type Card struct {
 	Gateway netip.Addr
 }
 
-func (s System) validate() error {
+// validate checks what both kinds have, with the most cores and cards that the kind can have.
+func (s System) validate(cores limits.Range, cards int) error {
 	problems := []error{
 		require(len(validation.IsDNS1123Label(s.Name)) == 0, "Name", fmt.Sprintf("%q is not a DNS-1123 label: use a-z, 0-9 and -, at most %d characters", s.Name, validation.DNS1123LabelMaxLength)),
 		require(s.Host != "", "Host", "name the Proxmox VE node"),
 		requireName(limits.Host, s.Host, "Host"),
 		requireVMID(s.VMID),
-		requireWithin(limits.Cores, s.Cores, "Cores", "give the number of cores"),
+		requireWithin(cores, s.Cores, "Cores", "give the number of cores"),
 		requireWithin(limits.MemoryMiB, s.MemoryMiB, "MemoryMiB", "give the memory in MiB"),
 		requireWithin(limits.DiskGiB, s.DiskGiB, "DiskGiB", "give the size in GiB"),
 		require(s.DiskStorage != "", "DiskStorage", "name the storage of its disk"),
 		requireName(limits.Storage, s.DiskStorage, "DiskStorage"),
 		require(len(s.Cards) > 0, "Cards", "give at least one"),
-		require(len(s.Cards) <= hardware.MaxNICs, "Cards", fmt.Sprintf("%d are more than a system can have: give at most %d", len(s.Cards), hardware.MaxNICs)),
+		require(len(s.Cards) <= cards, "Cards", fmt.Sprintf("%d are more than a system can have: give at most %d", len(s.Cards), cards)),
 		validateTags(s.Tags),
 	}
 	for i, card := range s.Cards {

@@ -159,10 +159,15 @@ DataDisks[0].Storage: name the storage`)
 
 	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		system := systemFixture("dns", 5)
-		system.DiskGiB = 2
+		system.DiskGiB, system.Cores = 2, 129
+		for range 8 {
+			system.Cards = append(system.Cards, system.Cards[0])
+		}
 		_, err := components.NewContainer(ctx, "dns", &components.ContainerArgs{System: system, OSType: "debain", SwapMiB: -1}, providers)
 		return err
-	}), `container "dns": API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
+	}), `container "dns": Cores: 129 is not between 1 and 128: give the number of cores
+Cards: 9 are more than a system can have: give at most 8
+API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
 API.Token: give the API token
 DiskGiB: 2 is smaller than the root of a new container: give at least 4
 Template: give the template that it is created from

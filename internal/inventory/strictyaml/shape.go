@@ -75,7 +75,7 @@ func fieldsOf(t reflect.Type, prefix []int) ([]Field, error) {
 	return fields, setNumbers(fields, t)
 }
 
-// setNumbers sets the numbers that a struct returns from Numbers and not in its tags.
+// setNumbers sets the numbers that a struct returns from Numbers and not in its tags. For a key of a struct that is inline in it, its own count.
 func setNumbers(fields []Field, t reflect.Type) error {
 	owner, has := reflect.Zero(t).Interface().(numbered)
 	if !has {
@@ -85,7 +85,7 @@ func setNumbers(fields []Field, t reflect.Type) error {
 	for i := range fields {
 		f := &fields[i]
 		number, given := numbers[f.Key]
-		if !given || f.Owner != t {
+		if !given {
 			continue
 		}
 		f.setNumber(number)

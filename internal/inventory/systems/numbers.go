@@ -36,9 +36,11 @@ func (VirtualMachine) Numbers() map[string]strictyaml.Number {
 	return map[string]strictyaml.Number{"dataDisks": {Max: hardware.MaxDataDisks}}
 }
 
-// Numbers of a container. Its swap begins at 0, which is no bound of a number here.
+// Numbers of a container, of which the provider allows less than of a machine. Its swap begins at 0, which is no bound of a number here.
 func (Container) Numbers() map[string]strictyaml.Number {
-	return map[string]strictyaml.Number{"swapMiB": {Max: limits.SwapMiB.Max}}
+	return map[string]strictyaml.Number{
+		"swapMiB": {Max: limits.SwapMiB.Max}, "cores": numberOf(limits.ContainerCores, defaultCores), "networks": {Min: 1, Max: limits.ContainerNICs},
+	}
 }
 
 // Numbers of a data disk.

@@ -46,6 +46,8 @@ var (
 	Cores = Range{1, 2304}
 	// MemoryMiB is the memory in MiB. The provider accepts 64 or more; Talos needs far more.
 	MemoryMiB = Range{1, 268435456}
+	// ContainerCores are the cores of a container (the same, proxmoxtf/resource/container/container.go, v0.73.0).
+	ContainerCores = Range{1, 128}
 	// SwapMiB is the swap of a container in MiB, as the provider accepts it.
 	SwapMiB = Range{0, 268435456}
 	// DiskGiB is the size of a disk in GiB.
@@ -64,6 +66,9 @@ const (
 	VirtIODrives = 16
 	// NICs are net0 to net31 (qemu-server, QemuServer.pm, $MAX_NETS); the provider takes as many.
 	NICs = 32
+	// ContainerNICs are the network cards of a container that the provider takes, which are fewer than Proxmox VE's (bpg/terraform-provider-proxmox
+	// v0.73.0, proxmoxtf/resource/container/container.go, maxResourceVirtualEnvironmentContainerNetworkInterfaces).
+	ContainerNICs = 8
 	// PCIDevices that are passed through are hostpci0 to hostpci15 (qemu-server, QemuServer/PCI.pm, $MAX_HOSTPCI_DEVICES).
 	PCIDevices = 16
 	// Disks are the provider's limit, which is lower than Proxmox VE's (bpg/terraform-provider-proxmox v0.69.1,
