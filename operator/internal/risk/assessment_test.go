@@ -335,6 +335,20 @@ func rows() []row {
 			" REPLACE  pihole  vmid 211 → 212; it is deleted and made again\n          what is on its disks is lost\n", "refused: say --allow-replace pihole to go on, or set vmid back to 211 for pihole",
 		},
 		{
+			"a system is replaced", "a container that comes into a pool", []event{{
+				op: apitype.OpReplace, kind: token.Container, name: "site-pihole-ct", parent: piholeURN,
+				old: pihole(nil), new: pihole(map[string]any{"poolId": "home"}), changed: []string{"poolId"},
+			}},
+			" REPLACE  pihole  pool none → home; it is deleted and made again\n          what is on its disks is lost\n", "refused: say --allow-replace pihole to go on, or remove pool for pihole",
+		},
+		{
+			"a system is replaced", "a container that leaves its pool", []event{{
+				op: apitype.OpReplace, kind: token.Container, name: "site-pihole-ct", parent: piholeURN,
+				old: pihole(map[string]any{"poolId": "home"}), new: pihole(nil), changed: []string{"poolId"},
+			}},
+			" REPLACE  pihole  pool home → none; it is deleted and made again\n          what is on its disks is lost\n", "refused: say --allow-replace pihole to go on, or set pool back to home for pihole",
+		},
+		{
 			"a system is replaced", "appliances, one of them ejected, and a machine with an image whose image was changed to an ISO", []event{
 				{op: apitype.OpReplace, kind: token.VirtualMachine, name: "site-tools-vm", parent: toolsURN, old: appliance(iso, nil), new: appliance(iso, map[string]any{"vmId": 212.0})},
 				{

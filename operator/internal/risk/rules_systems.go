@@ -157,9 +157,14 @@ func isDiscOfOthers(s plan.Step, t topology) bool {
 	return isClone(s.New) && discOf(s.New) == disc && len(t.sources[disc]) == 0
 }
 
-// replacing are the properties of a system whose change replaces it, by their keys in the inventory.
-var replacing = []struct{ path, key string }{
-	{"vmId", "vmid"}, {"nodeName", "host"}, {"disk.datastoreId", "diskStorage"}, {"poolId", "pool"},
+// replacing are the properties of a system whose change replaces it, by their keys in the inventory. One that is optional is added or removed,
+// too. What else the provider replaces a container for is not in the inventory (bpg/terraform-provider-proxmox v0.73.0, container.go, ForceNew).
+var replacing = []struct {
+	path, key string
+	optional  bool
+}{
+	{"vmId", "vmid", false}, {"nodeName", "host", false}, {"disk.datastoreId", "diskStorage", false}, {"poolId", "pool", true},
+	{"unprivileged", "unprivileged", false},
 }
 
 // systemReplaced needs consent: what is on the disks of a system is nowhere else.
@@ -167,8 +172,13 @@ func systemReplaced(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: Replace, Subject: systemName(s), rank: rankRest}
 	for _, fact := range replacing {
 		before, after := propertymap.At(s.Old, fact.path), propertymap.At(s.New, fact.path)
-		if before != nil && after != nil && before != after {
-			f.What = append(f.What, fmt.Sprintf("%s %v → %v", fact.key, before, after))
+		switch {
+		case before == after || !fact.optional && (before == nil || after == nil):
+		case before == nil:
+			f.What = append(f.What, fmt.Sprintf("%s none → %v", fact.key, after))
+			f.Undo = append(f.Undo, "remove "+fact.key)
+		default:
+			f.What = append(f.What, fmt.Sprintf("%s %v → %v", fact.key, before, cmp.Or[any](after, "none")))
 			f.Undo = append(f.Undo, fmt.Sprintf("set %s back to %v", fact.key, before))
 		}
 	}
