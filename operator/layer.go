@@ -36,6 +36,8 @@ type layerFacts struct {
 	host pve.Connection
 	// interfaces may be changed although the API is reached by them.
 	interfaces []string
+	// stack is the name of the stack.
+	stack string
 	// deployment has what the stack has made.
 	deployment apitype.DeploymentV3
 	// makers are the stacks of hosts beside this one.

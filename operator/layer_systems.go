@@ -29,7 +29,18 @@ var (
 
 // examine implements [layer]. Systems change no interface of a host.
 func (l systemsLayer) examine(ctx context.Context, facts layerFacts) (preflight.Report, error) {
-	return preflight.Systems(ctx, preflight.SystemsSubject{Inventory: l.Inventory, Host: facts.host, Makers: facts.makers})
+	return preflight.Systems(ctx, preflight.SystemsSubject{
+		Inventory: l.Inventory, Host: facts.host, Makers: facts.makers, Stack: facts.stack, Knows: knownSystems(facts.deployment),
+	})
+}
+
+// knownSystems returns the VMIDs of the machines and containers of a state.
+func knownSystems(deployment apitype.DeploymentV3) []int {
+	known := state.KnownVMIDs(deployment)
+	for container := range state.Current(deployment, token.Container) {
+		known = append(known, state.VMID(container))
+	}
+	return known
 }
 
 // systems implements [layer].

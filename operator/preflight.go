@@ -45,7 +45,7 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.layer.examine(ctx, layerFacts{host: s.host, interfaces: s.interfaces, deployment: exported.Deployment, makers: makers})
+		return s.layer.examine(ctx, layerFacts{stack: s.stack.Name(), host: s.host, interfaces: s.interfaces, deployment: exported.Deployment, makers: makers})
 	}
 	factory, err := factoryURL(s.factory)
 	if err != nil {

@@ -94,6 +94,8 @@ func sizeGiB(drive string) int {
 			return count
 		case unit == 'T':
 			return count << 10
+		case unit == 'M': // as that of Ubuntu's images; rounded up
+			return (count + 1<<10 - 1) >> 10
 		}
 	}
 	return 0

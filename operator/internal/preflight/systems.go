@@ -2,9 +2,7 @@ package preflight
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/pve"
@@ -18,6 +16,9 @@ type SystemsSubject struct {
 	Host pve.Connection
 	// Makers are the stacks of hosts of the project that configure it.
 	Makers Makers
+	// Stack is the name of the stack, and Knows are the VMIDs of the systems in its state.
+	Stack string
+	Knows []int
 }
 
 // Systems gathers the facts about the hosts of systems, and checks them. Facts that cannot be read are failed checks; the error is the
@@ -36,7 +37,7 @@ func Systems(ctx context.Context, subject SystemsSubject) (Report, error) {
 			s.systemStorages(bounded, reader, subject, host)
 			s.systemBridges(bounded, reader, subject, host)
 		}
-		s.systemVMIDs(bounded, reader, subject.Inventory.File)
+		s.systemGuests(bounded, reader, subject)
 		s.systemSnapshots(bounded, reader, subject)
 	}
 	if ctx.Err() != nil {
@@ -117,43 +118,3 @@ func (s *collector) systemBridges(ctx context.Context, reader pve.Reader, subjec
 		s.ok("bridge", "%s has %s", host, listed(asked))
 	}
 }
-
-// systemVMIDs looks for guests of others that have the VMIDs of systems and templates.
-func (s *collector) systemVMIDs(ctx context.Context, reader pve.Reader, file systems.File) {
-	guests, err := reader.Guests(ctx)
-	if err != nil {
-		s.unread("vmid", "the list of guests", err)
-		return
-	}
-	mark, total := len(s.checks), 0
-	check := func(name string, vmid int, kind string) {
-		total++
-		at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == vmid })
-		if at < 0 || guests[at].Type == kind && guests[at].Name == name {
-			return
-		}
-		config, err := reader.GuestConfig(ctx, guests[at])
-		switch {
-		case guests[at].Type == kind && strings.HasPrefix(config["description"], madeHere): // renamed by hand
-		case guests[at].Type == kind && isNameless(guests[at], Reading[pve.GuestConfig]{Value: config, Err: err}):
-			s.warn("vmid", beingMade, "%s is being made; it is taken for %s, which a run before may have begun", guests[at], name)
-		default:
-			s.fail("vmid", fmt.Sprintf("give %s another vmid in systems.yaml", name), "VMID %d of %s is taken by %s", vmid, name, Described(guests[at]))
-		}
-	}
-	for _, image := range file.Images {
-		check(image.Name, image.VMID, pve.TypeVM)
-	}
-	for _, machine := range file.VirtualMachines {
-		check(machine.Name, machine.VMID, pve.TypeVM)
-	}
-	for _, container := range file.Containers {
-		check(container.Name, container.VMID, pve.TypeContainer)
-	}
-	if s.sound(mark) {
-		s.ok("vmid", "%s: free, or ours", counted(total, "VMID"))
-	}
-}
-
-// madeHere is the beginning of the description of what this tool makes.
-const madeHere = "Made by em-infra "

@@ -3,7 +3,6 @@ package preflight_test
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,7 +183,7 @@ func TestStoragesThatTakeNoSnapshots(t *testing.T) {
 	subject, _ := emulate(t, config)
 	client, err := subject.Host.Client()
 	require.NoError(t, err)
-	require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", map[string]any{"vmid": 210, "name": "tools", "scsi0": "local:1"}, nil))
+	require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", map[string]any{"vmid": 210, "name": "tools", "description": "Made by em-infra for stack home.", "scsi0": "local:1"}, nil))
 	require.Eventually(t, func() bool { return len(unsound(t, subject.Host, withSnapshots(t))) > 0 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, []string{
 		"a storage of tools (VM 210 on pve1) cannot take snapshots: set snapshots: {keep: 0} for tools; after that, its disks can be moved to a storage that can, such as ZFS, LVM-thin or Ceph",
@@ -218,28 +217,66 @@ func TestAStackOfHostsMakesWhatSystemsLack(t *testing.T) {
 	}, remedies)
 }
 
-// TestVMIDsOfSystems: a guest of another name or kind is another one's, unless its description says that this tool has made it.
+// TestVMIDsOfSystems: a guest is ours if its description says so, whatever its name, or if it says nothing and the state knows it. A name proves
+// nothing: a machine that was made by hand, or by a copy of the stack, can have it.
 func TestVMIDsOfSystems(t *testing.T) {
 	t.Parallel()
-	subject, _ := emulate(t, forSystems(emulatedConfig(schema.Release84)))
-	inv := systemsOf(t, "name: home", "name: home")
-	create := func(params url.Values) {
-		client, err := subject.Host.Client()
-		require.NoError(t, err)
-		plain := map[string]any{}
-		for name := range params {
-			plain[name] = params.Get(name)
-		}
-		require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", plain, nil))
+	const lost = ", which the state does not know, and whose description does not say that this stack has made it: " +
+		"put the state that knows it back with `em-infra state restore`; or give tools another vmid in systems.yaml"
+	for name, test := range map[string]struct {
+		guest map[string]any
+		knows []int
+		want  []string
+	}{
+		"ours, renamed by hand":          {map[string]any{"vmid": 210, "name": "renamed", "description": "Made by em-infra for stack home."}, nil, nil},
+		"another's of our name":          {map[string]any{"vmid": 210, "name": "tools"}, nil, []string{"VMID 210 of tools is taken by VM 210 (tools on pve1)" + lost}},
+		"ours, with another description": {map[string]any{"vmid": 210, "name": "tools", "description": "the old one"}, []int{210}, nil},
+		"that of a copy of the stack": {
+			map[string]any{"vmid": 210, "name": "tools", "description": "Made by em-infra for stack copy."}, []int{210},
+			[]string{"VMID 210 of tools is taken by VM 210 (tools on pve1), which belongs to stack copy: give tools another vmid in systems.yaml"},
+		},
+		"a machine in place of a container": {
+			map[string]any{"vmid": 211, "name": "pihole"}, nil,
+			[]string{"VMID 211 of pihole is taken by VM 211 (pihole on pve1): give pihole another vmid in systems.yaml"},
+		},
+		"another's in place of a template": {
+			map[string]any{"vmid": 9100, "name": "debian", "template": 1}, nil,
+			[]string{"VMID 9100 of debian is taken by template 9100 (debian on pve1): give debian another vmid in systems.yaml"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inv, host := withGuest(t, test.guest)
+			require.Equal(t, test.want, unsoundOf(t, preflight.SystemsSubject{Inventory: inv, Host: host, Stack: "home", Knows: test.knows}))
+		})
 	}
-	create(url.Values{"vmid": {"210"}, "name": {"renamed"}, "description": {"Made by em-infra for stack home."}})
-	create(url.Values{"vmid": {"211"}, "name": {"pihole"}})
-	create(url.Values{"vmid": {"9100"}, "name": {"others"}})
-	require.Eventually(t, func() bool { return len(unsound(t, subject.Host, inv)) == 2 }, time.Minute, 10*time.Millisecond)
-	require.Equal(t, []string{
-		"VMID 9100 of debian is taken by VM 9100 (others on pve1): give debian another vmid in systems.yaml",
-		"VMID 211 of pihole is taken by VM 211 (pihole on pve1): give pihole another vmid in systems.yaml",
-	}, unsound(t, subject.Host, inv))
+}
+
+// withGuest returns systemsYAML and its hosts, with a guest on the first.
+func withGuest(t *testing.T, guest map[string]any) (*systems.Inventory, pve.Connection) {
+	t.Helper()
+	subject, _ := emulate(t, forSystems(emulatedConfig(schema.Release84)))
+	client, err := subject.Host.Client()
+	require.NoError(t, err)
+	require.NoError(t, client.Post(t.Context(), "/nodes/pve1/qemu", guest, nil))
+	reader, err := pve.NewReader(subject.Host)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		guests, err := reader.Guests(t.Context())
+		return err == nil && len(guests) == 1 && guests[0].Lock == "" && guests[0].Name == guest["name"]
+	}, time.Minute, 10*time.Millisecond)
+	return systemsOf(t, "name: home", "name: home"), subject.Host
+}
+
+// TestAnImageThatDoesNotFitIntoAMachine: the provider would find that out when the clone is there.
+func TestAnImageThatDoesNotFitIntoAMachine(t *testing.T) {
+	t.Parallel()
+	template := map[string]any{"vmid": 9100, "name": "debian", "description": "Made by em-infra from https://images.example/debian.qcow2, sha256:ab.", "scsi0": "tank:10"}
+	inv, host := withGuest(t, template)
+	subject := preflight.SystemsSubject{Inventory: inv, Host: host, Stack: "home"}
+	require.Equal(t, []string{"the disk of tools has 8 GiB, and the image debian needs 10 GiB: set diskGiB of tools to 10 or more"}, unsoundOf(t, subject))
+	subject.Inventory = systemsOf(t, "image: debian,", "image: debian, diskGiB: 10,")
+	require.Empty(t, unsoundOf(t, subject))
 }
 
 // holdsCreations keeps the tasks that create machines waiting.
@@ -291,7 +328,12 @@ func TestASystemThatIsBeingMade(t *testing.T) {
 // unsound returns the checks that are not ok, with their remedies.
 func unsound(t *testing.T, host pve.Connection, inv *systems.Inventory) []string {
 	t.Helper()
-	report, err := preflight.Systems(t.Context(), preflight.SystemsSubject{Inventory: inv, Host: host})
+	return unsoundOf(t, preflight.SystemsSubject{Inventory: inv, Host: host, Stack: "home"})
+}
+
+func unsoundOf(t *testing.T, subject preflight.SystemsSubject) []string {
+	t.Helper()
+	report, err := preflight.Systems(t.Context(), subject)
 	require.NoError(t, err)
 	var sentences []string
 	for _, check := range report.Unsound() {
