@@ -52,7 +52,7 @@ var postedProxmox = map[string][]string{
 		`Error: failed to open SSH client: failed to dial 192.0.2.10:22: ssh: handshake failed: ssh: unable to authenticate, attempted methods [none], no supported methods remain`,
 	},
 	"no-snippets":  {`Error: the datastore "local" does not support content type "snippets"; supported content types are: [backup iso vztmpl]`},
-	"resize-lower": {`Error: disk resize failure: requested size (16G) is lower than current size (32G)`},
+	"resize-lower": {`Error: disk resize fails requests size (8G) is lower than current size (10737418240)`},
 }
 
 var postedStorages = map[string][]string{

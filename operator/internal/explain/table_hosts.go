@@ -104,10 +104,10 @@ var hostServices = []row{
 		safe:    notTouched,
 	},
 	{
-		name: "resize-lower", speaker: provider, failure: "F21", source: "bpg proxmoxtf/resource/vm/disk/disk.go",
-		pattern: saying(`requested size \((?P<wanted>\w+)\) is lower than current size \((?P<has>\w+)\)`),
-		meaning: "the disk has {has} and a disk can only grow, so not to {wanted}",
-		do:      "set diskGiB or sizeGiB back to {has} in the inventory, then " + upAgain,
-		safe:    notTouched,
+		name: "resize-lower", speaker: provider, failure: "F21", source: "bpg proxmoxtf/resource/vm/disk/disk.go, CreateClone",
+		pattern: saying(`disk resize fails requests size \((?P<wanted>\d+)G\) is lower than current size \((?P<has>\d+)\)`),
+		meaning: "the disk of the template has {has} bytes, and that of a clone can only grow, so not to {wanted} GiB",
+		do:      "set diskGiB in the inventory to those bytes divided by 1073741824, rounded up, or to more (`em-infra preflight` says how much), then " + upAgain,
+		safe:    "yes: the clone that was begun has nothing on its disk yet",
 	},
 }
