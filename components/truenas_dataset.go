@@ -35,7 +35,8 @@ type TrueNASDatasetArgs struct {
 	Compression string
 	// RecordSize such as 128K. Default: empty, inherited. A change is made in place.
 	RecordSize string
-	// ShareType is GENERIC, NFS or MULTIPROTOCOL. Required. A change creates the dataset again.
+	// ShareType is GENERIC, NFS or MULTIPROTOCOL. Required. A change counts for a new dataset only: one that is there stays
+	// as it is.
 	ShareType string
 	// NFS exports it. Default: nil, none.
 	NFS *TrueNASShare

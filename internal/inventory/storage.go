@@ -46,8 +46,8 @@ type StorageDataset struct {
 	Compression Compression `yaml:"compression"`
 	// RecordSize is the largest block of files that are written from then on. Default: none, inherited. A change is made in place.
 	RecordSize RecordSize `yaml:"recordSize"`
-	// ShareType sets the access control of a new dataset for its use. Default: NFS if nfs is given, else GENERIC. A change creates
-	// an unprotected, empty dataset again; any other stays as it is.
+	// ShareType sets the access control of a new dataset for its use. Default: NFS if nfs is given, else GENERIC. A change
+	// counts for new datasets only: one that is there stays as it is.
 	ShareType ShareType `yaml:"shareType"`
 	// NFS exports the dataset. Default: none.
 	NFS *NFSShare `yaml:"nfs"`

@@ -16,6 +16,8 @@ type account struct{}
 
 func (account) replacing() []string { return []string{"name", "owner"} }
 
+func (account) inherent() []string { return nil }
+
 // planned leaves the key unknown if the run is going to make one.
 func (account) planned(inputs, before resource.PropertyMap, created bool) resource.PropertyMap {
 	outputs := inputs.Copy()

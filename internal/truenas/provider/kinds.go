@@ -14,6 +14,8 @@ import (
 type kind interface {
 	// replacing returns the inputs whose change needs another object.
 	replacing() []string
+	// inherent returns the inputs that count for a new object only: a change makes no difference to one that is there.
+	inherent() []string
 	// planned returns the outputs that a preview can know.
 	planned(inputs, before resource.PropertyMap, created bool) resource.PropertyMap
 	// write makes the object as the inputs say, and returns its ID and outputs.
@@ -27,10 +29,10 @@ type kind interface {
 // kinds are the types of resources by their tokens.
 var kinds = map[string]kind{
 	"truenas:index:Dataset": object[truenas.Dataset]{
-		replaces: []string{"name", "shareType", "owner"},
-		id:       func(d truenas.Dataset) string { return d.Name },
-		byID:     func(ID string) truenas.Dataset { return truenas.Dataset{Name: ID, ShareType: "GENERIC"} },
-		find:     (*truenas.Client).FindDataset, save: (*truenas.Client).WriteDataset, delete: (*truenas.Client).RemoveDataset,
+		replaces: []string{"name", "owner"}, births: []string{"shareType"}, // a dataset with data stays in a replacement, as it was born
+		id:   func(d truenas.Dataset) string { return d.Name },
+		byID: func(ID string) truenas.Dataset { return truenas.Dataset{Name: ID, ShareType: "GENERIC"} },
+		find: (*truenas.Client).FindDataset, save: (*truenas.Client).WriteDataset, delete: (*truenas.Client).RemoveDataset,
 	},
 	"truenas:index:NfsShare": object[truenas.Share]{
 		replaces: []string{"path", "owner"},
@@ -62,6 +64,7 @@ var kinds = map[string]kind{
 // object is a kind whose objects are found by something in their inputs, so that looking one up is always possible.
 type object[T any] struct {
 	replaces []string
+	births   []string
 	id       func(T) string
 	byID     func(string) T
 	find     func(*truenas.Client, context.Context, T) (*T, error)
@@ -71,6 +74,8 @@ type object[T any] struct {
 }
 
 func (o object[T]) replacing() []string { return o.replaces }
+
+func (o object[T]) inherent() []string { return o.births }
 
 func (o object[T]) planned(inputs, _ resource.PropertyMap, _ bool) resource.PropertyMap {
 	return inputs

@@ -84,7 +84,7 @@ func (p *Provider) CheckConfig(_ context.Context, r plugin.CheckConfigRequest) (
 
 // DiffConfig changes the connection in place: what stands on the box does not depend on how it is reached.
 func (p *Provider) DiffConfig(_ context.Context, r plugin.DiffConfigRequest) (plugin.DiffConfigResponse, error) {
-	return difference(r.OldInputs, r.NewInputs, nil), nil
+	return difference(r.OldInputs, r.NewInputs, nil, nil), nil
 }
 
 // Configure takes the connection, which is opened when it is needed.
@@ -131,16 +131,16 @@ func (p *Provider) Diff(_ context.Context, r plugin.DiffRequest) (plugin.DiffRes
 	if err != nil {
 		return plugin.DiffResponse{}, err
 	}
-	return difference(r.OldInputs, r.NewInputs, k.replacing()), nil
+	return difference(r.OldInputs, r.NewInputs, k.replacing(), k.inherent()), nil
 }
 
-// difference names each input that changes, and those of them that need another object.
-func difference(before, after resource.PropertyMap, replacing []string) plugin.DiffResult {
+// difference names each input that changes, except inherent ones, and those of them that need another object.
+func difference(before, after resource.PropertyMap, replacing, inherent []string) plugin.DiffResult {
 	result := plugin.DiffResult{Changes: plugin.DiffNone, DetailedDiff: map[string]plugin.PropertyDiff{}, DeleteBeforeReplace: true}
 	for _, name := range namesOf(before, after) {
 		was, had := before[name]
 		is, has := after[name]
-		if had == has && plain(was).DeepEquals(plain(is)) {
+		if had == has && plain(was).DeepEquals(plain(is)) || slices.Contains(inherent, string(name)) {
 			continue
 		}
 		change := plugin.PropertyDiff{Kind: plugin.DiffUpdate, InputDiff: true}

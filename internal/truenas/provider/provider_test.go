@@ -206,6 +206,15 @@ func TestAReplacementIsAnotherObject(t *testing.T) {
 	require.Equal(t, plugin.DiffUpdateReplace, diff.DetailedDiff["name"].Kind)
 }
 
+// TestAnotherUseOfADatasetCountsForANewOne: one that is there and has data would stay in a replacement as it is, and the run would say otherwise.
+func TestAnotherUseOfADatasetCountsForANewOne(t *testing.T) {
+	t.Parallel()
+	r := configured(t)
+	diff := r.diff("Dataset", properties(dataset()), dataset("shareType", "GENERIC"))
+	require.Equal(t, plugin.DiffNone, diff.Changes)
+	require.Empty(t, diff.ReplaceKeys)
+}
+
 // TestAnAccountHasAKey checks that the key works, is kept, and is made anew when it is gone.
 func TestAnAccountHasAKey(t *testing.T) {
 	t.Parallel()
