@@ -15,15 +15,20 @@ func checkPrivileges(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if err != nil {
 		return // reported by checkVersion
 	}
+	reportPrivileges(s, needs(inv), release, found.Token, found.Privileges)
+}
+
+// reportPrivileges reports what the token lacks of what is needed.
+func reportPrivileges(s *collector, asked []need, release role.Release, token string, privileges map[string]Reading[[]string]) {
 	missing := map[string][]string{}
 	var order []string
-	for _, need := range needs(inv) {
-		has := found.Privileges[need.path]
+	for _, need := range asked {
+		has := privileges[need.path]
 		if has.Err != nil {
 			s.unread("privileges", "what the token may do on "+need.path, has.Err)
 			return
 		}
-		lacking := without(need.privilegesIn(release), slices.Concat(has.Value, found.Privileges[need.pool].Value))
+		lacking := without(need.privilegesIn(release), slices.Concat(has.Value, privileges[need.pool].Value))
 		if len(lacking) == 0 {
 			continue
 		}
@@ -36,12 +41,12 @@ func checkPrivileges(s *collector, inv *inventory.Inventory, found Snapshot) {
 			missing[key] = append(missing[key], need.path)
 		}
 	}
-	for _, privileges := range order {
-		s.fail("privileges", grantLine(privileges, missing[privileges], found.Token),
-			"token %s lacks %s on %s", found.Token, strings.ReplaceAll(privileges, " ", ", "), listed(missing[privileges]))
+	for _, lacking := range order {
+		s.fail("privileges", grantLine(lacking, missing[lacking], token),
+			"token %s lacks %s on %s", token, strings.ReplaceAll(lacking, " ", ", "), listed(missing[lacking]))
 	}
 	if len(order) == 0 {
-		s.ok("privileges", "token %s has what the plan needs", found.Token)
+		s.ok("privileges", "token %s has what the plan needs", token)
 	}
 }
 

@@ -37,6 +37,7 @@ func Systems(ctx context.Context, subject SystemsSubject) (Report, error) {
 			s.systemStorages(bounded, reader, subject, host)
 			s.systemBridges(bounded, reader, subject, host)
 		}
+		s.systemPrivileges(bounded, reader, subject)
 		s.systemGuests(bounded, reader, subject)
 		s.systemSnapshots(bounded, reader, subject)
 	}

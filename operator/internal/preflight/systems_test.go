@@ -75,7 +75,7 @@ func TestHostsCanBearSystems(t *testing.T) {
 				"host pve1 is online", "host pve2 is online",
 				"the storages of pve1 take what the systems need", "pve1 has vmbr0",
 				"the storages of pve2 take what the systems need", "pve2 has vmbr0",
-				"3 VMIDs: free, or ours",
+				"token ops@pve!k8s has what the plan needs", "3 VMIDs: free, or ours",
 			}, sentences)
 			for verb := range calls.verbs(t) {
 				require.Equal(t, http.MethodGet, verb)
@@ -158,6 +158,25 @@ func TestSnapshotsOfSystemsThatAreNotThereYet(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, report.Unsound())
 	require.Equal(t, preflight.Check{Name: "snapshot", Result: preflight.OK, Sentence: "snapshots can be taken of 2 systems before changes"}, report[len(report)-1])
+}
+
+// TestATokenThatMayNotMakeSystems: what it lacks is found before the run, not in the middle of it.
+func TestATokenThatMayNotMakeSystems(t *testing.T) {
+	t.Parallel()
+	for lacking, test := range map[string]struct{ old, replacement, want string }{
+		"VM.Config.Cloudinit":        {"name: home", "name: home", "VM.Config.Cloudinit on /vms/9100, /vms/210: as root on the host, what `em-infra role` prints; it gives VM.Config.Cloudinit to ops@pve"},
+		"VM.Config.Network":          {"name: home", "name: home", "VM.Config.Network on /vms/9100, /vms/210, /vms/211: as root on the host, what `em-infra role` prints; it gives VM.Config.Network to ops@pve"},
+		"Datastore.AllocateTemplate": {"name: home", "name: home", "Datastore.AllocateTemplate on /storage/local: as root on the host: `pveum acl modify /storage/local --users ops@pve --roles EmInfraOperator`; what the role itself lacks, `em-infra role` tells"},
+		"Sys.Modify":                 {"image: debian,", "image: debian, startup: {order: 1},", "Sys.Modify on /: as root on the host: `pveum acl modify / --users ops@pve --roles EmInfraOperator`; what the role itself lacks, `em-infra role` tells"},
+	} {
+		t.Run(lacking, func(t *testing.T) {
+			t.Parallel()
+			config := forSystems(emulatedConfig(schema.Release91))
+			config.Tokens[0].Privileges = slices.DeleteFunc(config.Tokens[0].Privileges, func(name string) bool { return name == lacking })
+			subject, _ := emulate(t, config)
+			require.Contains(t, unsound(t, subject.Host, systemsOf(t, test.old, test.replacement)), "token ops@pve!k8s lacks "+test.want)
+		})
+	}
 }
 
 func TestATokenThatMayTakeNoSnapshots(t *testing.T) {

@@ -1,0 +1,93 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/inventory/systems"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/role"
+)
+
+// ofContainers are the privileges that a container needs (pve-container, API2/LXC.pm and LXC.pm, check_ct_modify_config_perm). It is neither
+// cloned nor migrated, and has no drives.
+var ofContainers = []string{
+	"VM.Allocate", "VM.Audit", "VM.Config.CPU", "VM.Config.Disk", "VM.Config.Memory", "VM.Config.Network", "VM.Config.Options", "VM.PowerMgmt",
+}
+
+// systemPrivileges compares the token's privileges with what the systems need, path by path.
+func (s *collector) systemPrivileges(ctx context.Context, reader pve.Reader, subject SystemsSubject) {
+	version, err := reader.Version(ctx)
+	if err != nil {
+		s.unread("privileges", "the version of Proxmox VE", err)
+		return
+	}
+	release, err := role.ParseRelease(version)
+	if err != nil {
+		s.unread("privileges", "the version of Proxmox VE", err)
+		return
+	}
+	token, err := role.ParseToken(subject.Host.Token)
+	if err != nil {
+		s.unread("privileges", "the name of the token", err)
+		return
+	}
+	asked := needsOfSystems(subject.Inventory)
+	privileges := map[string]Reading[[]string]{}
+	for _, one := range asked {
+		for _, path := range []string{one.path, one.pool} {
+			if _, known := privileges[path]; path != "" && !known {
+				has, err := reader.Privileges(ctx, path)
+				privileges[path] = Reading[[]string]{Value: has, Err: err}
+			}
+		}
+	}
+	reportPrivileges(s, asked, release, token.String(), privileges)
+}
+
+// needsOfSystems returns all paths that a run uses, with the privileges on them.
+func needsOfSystems(inv *systems.Inventory) []need {
+	file := inv.File
+	var all []need
+	if slices.ContainsFunc(file.VirtualMachines, func(m systems.VirtualMachine) bool { return m.Startup != nil }) {
+		all = append(all, need{path: "/", privileges: []string{"Sys.Modify"}})
+	}
+	for _, host := range inv.Hosts() {
+		all = append(all, need{path: "/nodes/" + host, scopes: []role.Scope{role.Host}})
+		for _, asked := range asksOfSystems(file, host) {
+			scope := role.Storage
+			if asked.storage == file.Proxmox.FileStorage {
+				scope = role.ISOStorage
+			}
+			all = append(all, need{path: "/storage/" + asked.storage, scopes: []role.Scope{scope}})
+		}
+	}
+	for _, image := range file.Images {
+		all = append(all, need{path: fmt.Sprintf("/vms/%d", image.VMID), scopes: []role.Scope{role.Machine}})
+	}
+	for _, machine := range file.VirtualMachines {
+		all = append(all, needOfSystem(machine.System, need{scopes: []role.Scope{role.Machine}}))
+	}
+	for _, container := range file.Containers {
+		all = append(all, needOfSystem(container.System, need{privileges: ofContainers}))
+	}
+	for _, system := range file.Systems() {
+		for _, card := range system.Cards {
+			all = append(all, need{path: nic{bridge: card.Bridge, vlan: card.VLAN}.path(), scopes: []role.Scope{role.Bridge}})
+		}
+	}
+	for _, pool := range file.Pools() {
+		all = append(all, need{path: "/pool/" + pool, scopes: []role.Scope{role.Pool}})
+	}
+	return all
+}
+
+// needOfSystem returns what is needed on a system, or on its pool.
+func needOfSystem(system systems.System, on need) need {
+	on.path = fmt.Sprintf("/vms/%d", system.VMID)
+	if system.Pool != "" {
+		on.pool = "/pool/" + system.Pool
+	}
+	return on
+}
