@@ -54,9 +54,6 @@ func (c *ClusterAddons) addDevicePlugin(ctx *pulumi.Context, gpu GPUSupport) (pu
 // addGPUOperator installs the operator in a namespace of its own, whose pods may be privileged. It makes the RuntimeClass itself
 // (NVIDIA/gpu-operator v26.3.3, assets/pre-requisites).
 func (c *ClusterAddons) addGPUOperator(ctx *pulumi.Context, gpu GPUSupport) (pulumi.Resource, error) {
-	if _, err := c.privilegedNamespace(ctx, nodeops.GPUOperatorNamespace); err != nil {
-		return nil, err
-	}
 	return c.addRelease(ctx, "gpu-operator", nodeops.GPUOperatorNamespace, *gpu.Operator, gpu.operatorValues())
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/utilities"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
 // Objects are registered by their tokens, as the SDK's own CustomResource does it. Its typed objects would take longer to
@@ -70,8 +72,12 @@ func (c *ClusterAddons) namespace(ctx *pulumi.Context, name string) (pulumi.Reso
 	}
 	made, found := c.namespaces[name]
 	if !found {
+		var fields pulumi.Map
+		if slices.Contains(c.args.privilegedNamespaces(), name) {
+			fields = privileged(name)
+		}
 		var err error
-		if made, err = c.addObject(ctx, "namespace-"+name, kindNamespace, "", name, nil); err != nil {
+		if made, err = c.addObject(ctx, "namespace-"+name, kindNamespace, "", name, fields); err != nil {
 			return nil, err
 		}
 		c.namespaces[name] = made
@@ -79,16 +85,25 @@ func (c *ClusterAddons) namespace(ctx *pulumi.Context, name string) (pulumi.Reso
 	return pulumi.DependsOn([]pulumi.Resource{made}), nil
 }
 
-// privilegedNamespace creates a namespace whose pods may be privileged, before anything is in it, and returns the dependency of its objects.
-func (c *ClusterAddons) privilegedNamespace(ctx *pulumi.Context, name string) (pulumi.ResourceOption, error) {
-	made, err := c.addObject(ctx, "namespace-"+name, kindNamespace, "", name, pulumi.Map{
-		"metadata": pulumi.Map{
-			"name":   pulumi.String(name),
-			"labels": pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("privileged")},
-		},
-	})
-	c.namespaces[name] = made
-	return pulumi.DependsOn([]pulumi.Resource{made}), err
+// privilegedNamespaces returns the namespaces whose pods may be privileged. Their label is set when they are created, for whatever object
+// that is: a Secret of another addon may be the first one in them.
+func (args ClusterAddonsArgs) privilegedNamespaces() []string {
+	var names []string
+	if args.TrueNAS != nil && args.TrueNAS.CSI != nil {
+		names = append(names, csiName)
+	}
+	if args.GPU != nil && args.GPU.Operator != nil {
+		names = append(names, nodeops.GPUOperatorNamespace)
+	}
+	return names
+}
+
+// privileged returns the fields of a namespace whose pods may be privileged.
+func privileged(name string) pulumi.Map {
+	return pulumi.Map{"metadata": pulumi.Map{
+		"name":   pulumi.String(name),
+		"labels": pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("privileged")},
+	}}
 }
 
 // opaque is the type of a Secret with keys of any name.

@@ -64,6 +64,9 @@ type StorageClass struct {
 	Parameters map[string]string
 }
 
+// truenasSecret names the Secret with the address and the key of the storage.
+const truenasSecret = "truenas-api" //nolint:gosec // the name of a Secret
+
 // Names that truenas-csi looks for (truenas/truenas-csi, deploy/truenas-csi-driver.yaml).
 const (
 	csiName        = "truenas-csi"
@@ -92,12 +95,15 @@ func (c TrueNASCSI) validate() error {
 		require(c.IQNBase != "", "TrueNAS.CSI.IQNBase", "give the base name of the box's targets"),
 		require(len(c.Classes) > 0, "TrueNAS.CSI.Classes", "give at least one"),
 	}
+	names := map[string]bool{}
 	for i, class := range c.Classes {
 		at := fmt.Sprintf("TrueNAS.CSI.Classes[%d].", i)
 		problems = append(problems,
 			require(class.Name != "", at+"Name", "name the class"),
+			require(!names[class.Name], at+"Name", fmt.Sprintf("%q is there twice: give each class a name of its own", class.Name)),
 			require(class.Protocol == "nfs" || class.Protocol == "iscsi", at+"Protocol", "give nfs or iscsi"),
 			require(class.ReclaimPolicy == "Retain" || class.ReclaimPolicy == "Delete", at+"ReclaimPolicy", "give Retain or Delete"))
+		names[class.Name] = class.Name != ""
 	}
 	return errors.Join(problems...)
 }
@@ -108,12 +114,12 @@ func (c *ClusterAddons) addTrueNAS(ctx *pulumi.Context) error {
 	if truenas == nil {
 		return nil
 	}
-	if truenas.CSI != nil { // first, since its namespace may be that of the other Secret too
+	if truenas.CSI != nil {
 		if err := c.addCSI(ctx, *truenas.CSI, truenas.APIKey); err != nil {
 			return err
 		}
 	}
-	_, err := c.addSecret(ctx, truenas.Namespace, "truenas-api", opaque, map[string]pulumi.StringInput{
+	_, err := c.addSecret(ctx, truenas.Namespace, truenasSecret, opaque, map[string]pulumi.StringInput{
 		"host": pulumi.String(truenas.Host), "apiKey": truenas.APIKey,
 	})
 	return err
@@ -121,7 +127,7 @@ func (c *ClusterAddons) addTrueNAS(ctx *pulumi.Context) error {
 
 // addCSI creates what the driver reads, then its classes, and at last the driver, if a chart installs it.
 func (c *ClusterAddons) addCSI(ctx *pulumi.Context, csi TrueNASCSI, key pulumi.StringInput) error {
-	there, err := c.privilegedNamespace(ctx, csiName)
+	there, err := c.namespace(ctx, csiName)
 	if err != nil {
 		return err
 	}

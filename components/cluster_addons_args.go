@@ -145,7 +145,7 @@ func (args *ClusterAddonsArgs) complete() (ClusterAddonsArgs, error) {
 		problems = append(problems, part.chart.validate(part.argument))
 	}
 	if args.Flux != nil {
-		problems = append(problems, args.Flux.validate())
+		problems = append(problems, args.Flux.validate(), args.requireOwnSecret())
 	}
 	if args.TrueNAS != nil {
 		problems = append(problems, args.TrueNAS.validate())

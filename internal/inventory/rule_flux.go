@@ -29,6 +29,7 @@ func (c *checker) flux(flux Flux, at *strictyaml.Path) {
 		at := at.Key("ociRepository")
 		c.url(source.URL, at.Key("url"), "oci")
 		c.secretName(source.SecretRef, at.Key("secretRef"))
+		c.ownSecret(source.SecretRef, at.Key("secretRef"))
 	}
 }
 
@@ -51,6 +52,7 @@ func (c *checker) fluxKubernetes(flux Flux, at *strictyaml.Path) {
 func (c *checker) gitRepository(source GitRepository, at *strictyaml.Path) {
 	c.gitURL(source.URL, at.Key("url"))
 	c.secretName(source.SecretRef, at.Key("secretRef"))
+	c.ownSecret(source.SecretRef, at.Key("secretRef"))
 	if source.Branch != "" && source.Tag != "" {
 		c.cluster(at, fault{What: "has a branch and a tag", Rule: "at most one of the two", Do: "remove one of them"})
 	}
@@ -102,5 +104,24 @@ func (c *checker) secretName(name string, at *strictyaml.Path) {
 			What: "is not the name of a Secret", Rule: "a-z, 0-9, - and ., beginning and ending with a letter or a digit", Got: name,
 			Do: "write one like " + fluxSystem,
 		})
+	}
+}
+
+// ownSecret refuses a name for the credentials of a source that the Secret of another addon has: the engine knows a Secret by its name
+// alone, whatever its namespace is (components/addon_secrets.go).
+func (c *checker) ownSecret(name string, at *strictyaml.Path) {
+	addons := c.inv.Cluster.Addons
+	for _, taken := range []struct {
+		name, by string
+		is       bool
+	}{
+		{"sops-age", "flux.decryption", addons.Flux.Decryption != nil},
+		{"truenas-api", "truenas", addons.TrueNAS != nil},
+		{"truenas-api-credentials", "truenas.csi", addons.TrueNAS != nil && addons.TrueNAS.CSI != nil},
+		{"etcd-backup-bucket", "etcdBackup", addons.EtcdBackup != nil},
+	} {
+		if taken.is && name == taken.name {
+			c.cluster(at, fault{What: "is the name of another Secret", Rule: "that of addons." + taken.by, Got: name, Do: "choose another one like " + fluxSystem})
+		}
 	}
 }
