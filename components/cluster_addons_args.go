@@ -139,6 +139,7 @@ func (args *ClusterAddonsArgs) complete() (ClusterAddonsArgs, error) {
 		return ClusterAddonsArgs{}, errors.New("Cluster: give the TalosCluster")
 	}
 	problems := []error{
+		require(args.Cluster.args.Until.Reaches(PhaseBootstrap), "Cluster", "its Until ends before PhaseBootstrap, so nothing can be installed in it: give both in a later phase"),
 		require((args.Cilium != nil) == (args.Cluster.args.CNI == CNICilium), "Cilium", "give it exactly when the cluster's CNI is CNICilium"),
 	}
 	for _, part := range args.charts() {

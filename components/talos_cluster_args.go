@@ -170,6 +170,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		require(a.MinReady >= 0, "MinReady", "give a time of 0 or more"),
 		require(!slices.Contains(a.Templates, nil), "Templates", "one of them is nil: give what NewTalosTemplate has made"),
 		a.Network.validate(),
+		a.requireMadeTemplates(),
 	}
 	a.Machines = make([]Machine, len(args.Machines))
 	holders := newHolders(a)

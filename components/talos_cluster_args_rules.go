@@ -18,6 +18,15 @@ func (args TalosClusterArgs) requireCanary() error {
 	return require(args.Canary == "" || there, "Canary", "there is no machine "+args.Canary+": give the name of one of Machines")
 }
 
+// requireMadeTemplates: machines are cloned from the templates and boot their ISOs.
+func (args TalosClusterArgs) requireMadeTemplates() error {
+	var problems []error
+	for i, template := range args.Templates {
+		problems = append(problems, template.requireMade(args.Until, fmt.Sprintf("Templates[%d]", i)))
+	}
+	return errors.Join(problems...)
+}
+
 // requireControlPlanes: an even number of etcd members survives no more failures than one less, and Kubernetes advises
 // against more than 5.
 func requireControlPlanes(machines []Machine) error {

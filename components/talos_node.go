@@ -133,6 +133,7 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 		a.Network.validate(),
 		require(a.Template != nil, "Template", "give the TalosTemplate of the machine's host"),
 		require(a.Template == nil || a.Template.serves(a.Machine.Host), "Template", "it stands on another host: give the one on "+a.Machine.Host+", or share it"),
+		a.Template.requireMade(a.Until, "Template"),
 		require(a.ClientConfiguration != nil, "ClientConfiguration", "give that of the cluster's machine.Secrets"),
 		require(a.MachineConfiguration != nil, "MachineConfiguration", "give the generated configuration"),
 		require(a.Birth == "" || uuidForm.MatchString(a.Birth), "Birth", fmt.Sprintf("%q is no UUID: give a random one", a.Birth)),

@@ -129,6 +129,12 @@ func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateA
 	return err
 }
 
+// requireMade refuses a template that ends before the machine that is to be cloned from it. One that is nil is reported elsewhere.
+func (t *TalosTemplate) requireMade(until Phase, argument string) error {
+	return require(t == nil || t.VM != nil || !until.Reaches(PhaseProvision), argument,
+		"its Until ends before PhaseProvision, and there is nothing to clone: give the template the Until of what is made from it")
+}
+
 // serves reports whether machines on a host can be cloned from it.
 func (t *TalosTemplate) serves(host string) bool { return t.host == host || t.shared }
 
