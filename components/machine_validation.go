@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"net"
-
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/em-infra/em-infra/internal/machineconfig"
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
@@ -25,6 +25,7 @@ func (m Machine) validate() error {
 		requireVMID(m.VMID),
 		requireMAC(m.MAC, "MAC"),
 		requireSome(m.Addresses, "Addresses"),
+		m.requireOneOfEachFamily(),
 		requireWithin(limits.Sockets, m.Sockets, "Sockets", "choose a number in that range"),
 		requireWithin(limits.Cores, m.Cores, "Cores", "give the cores of each socket"),
 		requireWithin(limits.MemoryMiB, m.MemoryMiB, "MemoryMiB", "give the memory in MiB"),
@@ -78,6 +79,7 @@ func (m Machine) validateDataDisks() error {
 			require(disk.Storage != "", at+".Storage", "name the storage"),
 			requireName(limits.Storage, disk.Storage, at+".Storage"),
 			require(disk.Mount != "", at+".Mount", "name the volume"),
+			require(disk.Mount == "" || machineconfig.ValidMount(disk.Mount), at+".Mount", fmt.Sprintf("%q is not the name of a volume: use %s", disk.Mount, machineconfig.MountRule)),
 			require(disk.Mount == "" || first == i, at+".Mount", fmt.Sprintf("%q is used by DataDisks[%d] too: choose another", disk.Mount, first)))
 	}
 	return errors.Join(problems...)
@@ -103,6 +105,7 @@ func (n NodeNetwork) validate() error {
 	return errors.Join(
 		requireSome(n.Subnets, "Subnets"),
 		requireSome(n.Gateways, "Gateways"),
+		n.validateGateways(),
 		requireValid(n.Nameservers, "Nameservers"),
 		require(n.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),
 		requireName(limits.Bridge, n.Bridge, "Bridge"),

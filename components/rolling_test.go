@@ -300,6 +300,7 @@ func nowhereWith(change func(*components.TalosClusterArgs)) program {
 		control := machineFixture("k3s-dev-control-1", components.RoleControlPlane, 11)
 		control.Addresses = []netip.Prefix{netip.MustParsePrefix("127.193.20.11/24")} // no server listens here
 		args := clusterFixture("k3s-dev", control, machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
+		args.Network.Subnets = append(args.Network.Subnets, netip.MustParsePrefix("127.0.0.0/8"))
 		args.Templates = []*components.TalosTemplate{template}
 		change(args)
 		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)

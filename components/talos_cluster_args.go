@@ -171,6 +171,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		require(!slices.Contains(a.Templates, nil), "Templates", "one of them is nil: give what NewTalosTemplate has made"),
 		a.Network.validate(),
 		a.requireMadeTemplates(),
+		a.requireVersions(),
 	}
 	a.Machines = make([]Machine, len(args.Machines))
 	holders := newHolders(a)
@@ -179,6 +180,11 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		place := fmt.Sprintf("Machines[%d]", i)
 		if err := a.Machines[i].validate(); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", place, err))
+		}
+		for _, problem := range []error{a.Network.requireAddressesOf(a.Machines[i]), a.templateFor(m.Host).requireVolumesFor(a.Machines[i])} {
+			if problem != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", place, problem))
+			}
 		}
 		problems = append(problems, holders.add(place, a.Machines[i]))
 		problems = append(problems, require(a.templateFor(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one, or share one"))

@@ -133,6 +133,8 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 		a.Network.validate(),
 		require(a.Template != nil, "Template", "give the TalosTemplate of the machine's host"),
 		require(a.Template == nil || a.Template.serves(a.Machine.Host), "Template", "it stands on another host: give the one on "+a.Machine.Host+", or share it"),
+		a.Network.requireAddressesOf(a.Machine),
+		a.Template.requireVolumesFor(a.Machine),
 		a.Template.requireMade(a.Until, "Template"),
 		require(a.ClientConfiguration != nil, "ClientConfiguration", "give that of the cluster's machine.Secrets"),
 		require(a.MachineConfiguration != nil, "MachineConfiguration", "give the generated configuration"),

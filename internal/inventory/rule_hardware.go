@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/siderolabs/talos/pkg/machinery/constants"
-
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/machineconfig"
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 	"github.com/em-infra/em-infra/internal/pve/limits"
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // defaultSizes checks the sizes by role, so that their errors are not reported for each node.
@@ -77,15 +77,6 @@ func (c *checker) cpuType(name string, at *strictyaml.Path) {
 	}
 }
 
-// maxMountLength is the limit of the label of a user volume's partition, without its prefix.
-const maxMountLength = constants.PartitionLabelLength - len(constants.UserVolumePrefix)
-
-// mountName is the name of a user volume (UserVolumeConfigV1Alpha1.Validate in the machinery).
-var mountName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
-
-// firstUserVolumes is the first contract with user volumes (release notes of Talos 1.10).
-var firstUserVolumes = Contract{Major: 1, Minor: 10}
-
 // disks checks the storages of a node and its data disks.
 func (c *checker) disks(node Node, path *strictyaml.Path) {
 	if c.inv.nodesSource.Has(path.Key("diskStorage")) {
@@ -107,18 +98,18 @@ func (c *checker) disks(node Node, path *strictyaml.Path) {
 		mounts[strings.ToLower(disk.Mount)] = i
 	}
 	version := c.inv.Cluster.Talos.Version
-	if len(node.DataDisks) > 0 && !version.IsZero() && version.Contract().Compare(firstUserVolumes) < 0 {
+	if len(node.DataDisks) > 0 && !version.IsZero() && version.Minor().Compare(versions.FirstUserVolumes) < 0 {
 		c.node(path.Key("dataDisks"), fault{
-			What: "cannot be mounted", Rule: "user volumes came with Talos " + firstUserVolumes.String(),
+			What: "cannot be mounted", Rule: "user volumes came with Talos " + versions.FirstUserVolumes.String(),
 			Got: version.String(), Do: "raise talos.version, or remove the disks",
 		})
 	}
 }
 
 func (c *checker) mount(name string, at *strictyaml.Path) {
-	if name != "" && (len(name) > maxMountLength || !mountName.MatchString(name)) {
+	if name != "" && !machineconfig.ValidMount(name) {
 		c.node(at, fault{
-			What: "is not the name of a volume", Rule: fmt.Sprintf("letters, digits and -, at most %d characters", maxMountLength),
+			What: "is not the name of a volume", Rule: machineconfig.MountRule,
 			Got: name, Do: "choose a name; it is mounted at /var/mnt/NAME",
 		})
 	}

@@ -2,12 +2,14 @@ package machineconfig
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/siderolabs/talos/pkg/machinery/cel"
 	"github.com/siderolabs/talos/pkg/machinery/cel/celenv"
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/block"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
 // DataDisk is a further disk of a node.
@@ -17,6 +19,17 @@ type DataDisk struct {
 	// Drive is the number of its disk on the SCSI controller: 1 for scsi1.
 	Drive int
 }
+
+// MaxMountLength is the limit of the label of a user volume's partition, without its prefix.
+const MaxMountLength = constants.PartitionLabelLength - len(constants.UserVolumePrefix)
+
+// MountRule says what ValidMount takes.
+var MountRule = fmt.Sprintf("letters, digits and -, at most %d characters", MaxMountLength)
+
+var mountName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
+// ValidMount reports whether a user volume can have a name (UserVolumeConfigV1Alpha1.Validate in the machinery).
+func ValidMount(name string) bool { return len(name) <= MaxMountLength && mountName.MatchString(name) }
 
 // scsiPath returns a pattern for the bus path of a virtio-scsi disk on either of Proxmox VE's two controllers: the LUN is the
 // number of the drive (qemu-server, DriveDevice.pm, print_drivedevice_full). Names and serials do not identify it: controllers

@@ -47,6 +47,9 @@ var releases = []release{
 	},
 }
 
+// FirstUserVolumes is the first minor release of Talos with user volumes (its release notes).
+var FirstUserVolumes = Minor{Major: 1, Minor: 10}
+
 // find returns what is known about a minor release of Talos; false if nothing is.
 func find(talos Minor) (release, bool) {
 	at := slices.IndexFunc(releases, func(r release) bool { return r.latest.Minor() == talos })
