@@ -30,5 +30,9 @@
 // The comment of each field says what a change of it does: nothing, a change in place, a reboot of the machine, or its
 // replacement. The package's example is a whole program.
 //
+// Its Commands call the tool em-infra: the executable that EM_INFRA names in the environment of the engine. Without it they compile the
+// tool, which works in a module that has it: run `go get -tool github.com/em-infra/em-infra/cmd/em-infra` in yours, since what your
+// packages import is not all that the tool needs.
+//
 // The providers proxmoxve, talos and command are given to the top components with pulumi.Providers and inherited.
 package components

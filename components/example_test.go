@@ -17,7 +17,8 @@ import (
 )
 
 // A whole program: one control plane and one worker with a GPU, on one host. A program of its own ends with
-// pulumi.Run(exampleProgram) in place of the recorder.
+// pulumi.Run(exampleProgram) in place of the recorder. It runs with EM_INFRA=/usr/local/bin/em-infra, or wherever that is installed, in the
+// environment of pulumi.
 func Example() {
 	made, err := recorder.Record(exampleProgram)
 	if err != nil {

@@ -42,8 +42,8 @@ type Options struct {
 	// ToolsProgress receives the output while tools are downloaded or built; on a terminal it rewrites one line. Default: none.
 	ToolsProgress io.Writer
 	// Tool is the executable of em-infra. The program's Commands call it, and it ends the engine's plugins if this process is killed.
-	// Default: the Commands use the value of EM_INFRA, or compile em-infra, and the next operation ends the plugins of a killed
-	// process.
+	// Default: the Commands use the value of EM_INFRA, or compile em-infra, for which your module has it as a tool
+	// (docs/embedding.md), and the next operation ends the plugins of a killed process.
 	Tool string
 	// Keep is the number of artifacts of each operation, and of backups of each kind, to keep; the oldest are deleted first. Default:
 	// 0, which means [DefaultKeep].
