@@ -12,11 +12,10 @@ import (
 // Policies are resource options with a reason. They are values so that a test can name them.
 
 // clonedMachine: a new template never changes a running node (F3), so the machine's template, its first ISO and its birth
-// identifier are ignored after creation. A VMID, an address and a disk cannot exist twice, so a replacement deletes the old
-// machine first.
+// identifier are ignored after creation. A replaced machine is made with the values of the program (docs/decisions/0132). A VMID, an
+// address and a disk cannot exist twice, so a replacement deletes the old machine first.
 //
-// Changes of the cloud-init drive are applied, since Talos reads it at every boot, and an ignored property would keep its old
-// value even in a replaced machine. Ignored are its storage and its slot, for which the provider would shut the machine down
+// Changes of the cloud-init drive are applied, since Talos reads it at every boot. Ignored are its storage and its slot, for which the provider would shut the machine down
 // and create another drive, and the name servers, for which it would reboot the machine although those of the configuration
 // replace them.
 func clonedMachine(disks int) pulumi.ResourceOption {

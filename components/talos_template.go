@@ -42,8 +42,7 @@ type TalosTemplateArgs struct {
 	// Shared allows clones on other hosts. ISOStorage, DiskStorage and the DiskStorage of those machines must then be shared by
 	// the hosts: Proxmox VE clones between hosts only on shared storages (F19). Default: false. A change changes nothing.
 	Shared bool
-	// VMID of the template, 100 to 999999999. Required. A change replaces the template; keep it across versions, since a
-	// machine that is replaced is cloned from the VMID of its first template.
+	// VMID of the template, 100 to 999999999. Required. A change replaces the template and does not affect its clones.
 	VMID int
 	// Name of the template. Default: talos-<TalosVersion>-base. A change renames it in place.
 	Name string

@@ -167,9 +167,8 @@ type Template struct {
 	// later.
 	TPM bool `yaml:"tpm"`
 	// Shared makes the hosts share one template, the one on proxmox.host. isoStorage, diskStorage and the storage of the system
-	// disk of every node on another host must then be shared by the hosts. Default: false, each host has a template of its own.
-	// Choose it before the first node is created on another host: an existing node would be created again from the template that
-	// it was cloned from.
+	// disk of every node on another host must then be shared by the hosts. Default: false, each host has a template of its own. A
+	// change affects only machines that are created later.
 	Shared bool `yaml:"shared"`
 	// PerHost is the template's VMID on each further host of the nodes, unless the hosts share one. Default: none.
 	PerHost map[string]int `yaml:"perHost" max:"100"`

@@ -71,7 +71,8 @@ func TestE2EF19KilledDuringACloneForAnotherHost(t *testing.T) {
 }
 
 // TestE2EF23MachineMovesToAnotherHost changes the host of a worker whose storages are each host's own: Proxmox VE refuses that
-// while an ISO is in the drive, so it is refused before anything is changed, and done when the drive is empty.
+// while an ISO is in the drive, so it is refused before anything is changed, and done when the drive is empty. If the worker is replaced
+// later, the new machine is cloned from the template of its present host, and has its ISO.
 func TestE2EF23MachineMovesToAnotherHost(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -90,6 +91,13 @@ func TestE2EF23MachineMovesToAnotherHost(t *testing.T) {
 	r.ejectISO("vmhost2", 102)
 	r.movesAsItRuns("vmhost2", "vmhost")
 	require.NotContains(t, r.placement(), "vmhost2", "no node is left there that needs its template")
+
+	require.Equal(t, "none,media=cdrom", r.drive("vmhost", 102))
+	r.edit("nodes.yaml", "vmid: 102", "vmid: 112")
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, r.drive("vmhost", 112), ":iso/talos-v1.12.4-")
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
+	r.mustRun(0, "preview", "--lab")
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Empty(t, r.placement())
@@ -172,4 +180,14 @@ func (r *rehearsal) ejectISO(host string, vmid int) {
 	task, err := machine.Config(r.t.Context(), proxmox.VirtualMachineOption{Name: "ide0", Value: "none,media=cdrom"})
 	require.NoError(r.t, err)
 	require.NoError(r.t, task.Wait(r.t.Context(), 100*time.Millisecond, time.Minute))
+}
+
+// drive returns what is in the CD drive of a machine.
+func (r *rehearsal) drive(host string, vmid int) string {
+	r.t.Helper()
+	node, err := r.api().Node(r.t.Context(), host)
+	require.NoError(r.t, err)
+	machine, err := node.VirtualMachine(r.t.Context(), vmid)
+	require.NoError(r.t, err)
+	return machine.VirtualMachineConfig.IDEs["ide0"]
 }
