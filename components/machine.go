@@ -139,7 +139,8 @@ type NodeNetwork struct {
 	// Gateways are the default routes, one for each IP family. Required. A change takes effect at once, and reboots the
 	// machines one after the other for their cloud-init drives.
 	Gateways []netip.Addr
-	// Nameservers answer DNS queries. Default: Talos' own. A change is applied without a reboot.
+	// Nameservers answer DNS queries. Default: none in the configuration, so the nodes use those of their cloud-init drive or of DHCP. A
+	// change is applied without a reboot, and the drive keeps the first ones: a list that is emptied leaves the nodes with those.
 	Nameservers []netip.Addr
 	// TimeServers are NTP servers. Default: Talos' own. A change is applied without a reboot.
 	TimeServers []string

@@ -14,7 +14,7 @@ import (
 
 // System is what a virtual machine and a container that are no nodes of a cluster have in common.
 type System struct {
-	// Name in Proxmox VE and hostname. Required. A change is made in place; of a container it takes effect with its next start.
+	// Name in Proxmox VE and hostname. Required. A change is made in place, and reboots a container that runs.
 	Name string
 	// Host is the Proxmox VE node that it runs on. Required. A change migrates a virtual machine; it replaces a container.
 	Host string

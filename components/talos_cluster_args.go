@@ -139,8 +139,9 @@ type TalosClusterArgs struct {
 	// without a configuration. Default: 0, all of them. A change to an earlier phase deletes what belongs to later ones.
 	Until Phase
 	// Machines of the cluster, with 1, 3 or 5 control planes. Etcd is bootstrapped on the first of these, so keep its place (F6).
-	// Required. A change of a machine is described with its fields; a removed worker is drained first, a control plane cannot be
-	// removed.
+	// Required. A change of a machine is described with its fields. A removed worker is drained first. The member of a removed control
+	// plane leaves etcd first, which is refused unless the environment of the engine says which control planes stay: `em-infra up` does,
+	// a program of its own sets EM_INFRA_CONTROL_PLANES=NAME=ADDRESS,… and removes one at a time.
 	Machines []Machine
 }
 
