@@ -40,7 +40,8 @@ type Chart struct {
 	Repository string
 	// Version of the chart in the repository, exact. Required with a Repository.
 	Version string
-	// Path of a chart's folder or archive on this machine, absolute.
+	// Path of a chart's folder or archive on this machine: absolute, or, to be the same on every machine, relative to the folder with
+	// Pulumi.yaml and beginning with ./.
 	Path string
 	// Values for the chart, merged over those of the addon: mappings, lists, strings, numbers and booleans. Default: none.
 	Values map[string]any

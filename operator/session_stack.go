@@ -25,7 +25,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		return err
 	}
 	s.program = stacks.Options{
-		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
+		Root: s.workspace.Root, WorkDir: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
 		Plugins:   tools.Plugins(),
 		Snapshots: s.workspace.Snapshots(), BucketStandIn: s.workspace.BucketStandIn(),
 		Env:     s.state.Env,

@@ -20,7 +20,7 @@ func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory, options Options) (*
 	if wanted == (inventory.Addons{}) {
 		return nil, nil
 	}
-	m := &addonMapping{inv: inv, keys: newKeys(ctx, inv, options)}
+	m := &addonMapping{inv: inv, keys: newKeys(ctx, inv, options), workDir: options.WorkDir}
 	args := &components.ClusterAddonsArgs{}
 	if a := wanted.Cilium; a != nil {
 		args.Cilium = &components.Cilium{Chart: m.chart(a.Chart, a.Version, a.Values, "cilium"), HandOver: !a.ManageAfterBootstrap}
@@ -52,6 +52,7 @@ func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory, options Options) (*
 type addonMapping struct {
 	inv      *inventory.Inventory
 	keys     *keys
+	workDir  string // of the engine; empty if it is not known
 	problems inventory.Problems
 }
 
@@ -72,11 +73,32 @@ func (m *addonMapping) chart(chart inventory.Chart, version inventory.ChartVersi
 		}, append(append([]string{"addons"}, addon...), "chart", "path")...))
 	}
 	mapped.Path = path
+	if _, fromHome := cutHome(chart.Path); !fromHome && !filepath.IsAbs(chart.Path) {
+		mapped.Path = seenFrom(m.workDir, path)
+	}
 	return mapped
 }
 
+// seenFrom returns a path relative to the folder in which the engine starts its plugins (pulumi pkg/v3 v3.254.0, engine/deployment.go,
+// ProjectInfoContext). A path that is part of a resource has to be the same on every machine. One outside of the folder stays absolute: what
+// .. is depends on links. The ./ tells Helm that it is a path.
+func seenFrom(workDir, path string) string {
+	if workDir == "" {
+		return path
+	}
+	from, err := filepath.Abs(workDir)
+	if err != nil {
+		return path
+	}
+	relative, err := filepath.Rel(from, path)
+	if err != nil || !filepath.IsLocal(relative) {
+		return path
+	}
+	return "./" + filepath.ToSlash(relative)
+}
+
 // beside resolves a path in the inventory: relative to the inventory's folder, or to the home folder if it begins with ~/. The
-// result is absolute, since the engine's plugins run in another folder.
+// result is absolute.
 func beside(inv *inventory.Inventory, path string) (string, error) {
 	if rest, fromHome := cutHome(path); fromHome {
 		home, err := os.UserHomeDir()

@@ -249,9 +249,40 @@ func TestChartsOfThisMachine(t *testing.T) { //nolint:paralleltest // operator s
 	r, err := runWith(t, options, reachable(nil))
 	require.NoError(t, err)
 	inputs := r.Named(t, tokenRelease, "k3s-dev-addons-kubelet-csr-approver").Inputs
-	require.Equal(t, path, inputs["chart"].StringValue(), "absolute: plugins work in folders of their own")
+	require.Equal(t, path, inputs["chart"].StringValue(), "absolute: the folder of the plugins is not known")
 	require.NotContains(t, inputs, resource.PropertyKey("version"))
 	require.InDelta(t, 2, inputs["values"].ObjectValue()["replicas"].NumberValue(), 0)
+}
+
+// TestChartsAreNamedAlikeOnEveryMachine: a path in a resource that differs between machines would be a change in each run.
+func TestChartsAreNamedAlikeOnEveryMachine(t *testing.T) { //nolint:paralleltest // operator sets the environment
+	operator(t)
+	const addon = "  kubeletServingCertApprover: {chart: {path: charts/approver.tgz}}\n"
+	absolute := filepath.Join(t.TempDir(), "approver.tgz")
+	write(t, absolute, "made-up")
+	for _, test := range []struct {
+		name, addon string
+		workDir     func(inventory string) string
+		want        func(inventory string) string
+	}{
+		{"in the folder of the engine", addon, filepath.Dir, func(inventory string) string { return "./" + filepath.Base(inventory) + "/charts/approver.tgz" }},
+		{"elsewhere", addon, func(inventory string) string { return filepath.Join(inventory, "engine") }, func(inventory string) string { return filepath.Join(inventory, "charts/approver.tgz") }},
+		{
+			"written as absolute", "  kubeletServingCertApprover: {chart: {path: " + absolute + "}}\n",
+			func(string) string { return filepath.Dir(absolute) }, func(string) string { return absolute },
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			options := withAddons(t, test.addon)
+			options.WorkDir = test.workDir(options.Inventory)
+			write(t, filepath.Join(options.Inventory, "charts/approver.tgz"), "made-up")
+			r, err := runWith(t, options, reachable(nil))
+			require.NoError(t, err)
+			want := test.want(options.Inventory)
+			require.Equal(t, want, r.Named(t, tokenRelease, "k3s-dev-addons-kubelet-csr-approver").Inputs["chart"].StringValue())
+			require.Contains(t, r.Named(t, "em-infra:index:ClusterAddons", "k3s-dev-addons").Inputs["charts"].StringValue(), "KubeletServingCertApprover "+want)
+		})
+	}
 }
 
 // TestSecretsComeFromTheToolOtherwise: under plain pulumi, em-infra reads the secrets, and its refusal is passed on.

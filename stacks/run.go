@@ -24,13 +24,21 @@ func Run(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	return program(ctx, Options{Root: ctx.RootDirectory(), SecretsProvider: provider})
+	workDir, err := os.Getwd() // a program is started where the plugins are
+	if err != nil {
+		return err
+	}
+	return program(ctx, Options{Root: ctx.RootDirectory(), WorkDir: workDir, SecretsProvider: provider})
 }
 
 // Options are the settings of an embedding that an ordinary run takes from its project.
 type Options struct {
 	// Root is the folder that paths in the stack's configuration are relative to. Required.
 	Root string
+	// WorkDir is the folder in which the engine starts its plugins: that of [Embedding], unless its Pulumi.yaml names another one as main.
+	// Charts in it are named relative to it, so that their paths are the same on every machine. Default: empty, all paths of charts are
+	// absolute.
+	WorkDir string
 	// Inventory is the folder with cluster.yaml and nodes.yaml, instead of the one that the configuration names.
 	// Default: empty, the configuration's.
 	Inventory string
