@@ -20,7 +20,9 @@ func (s *collector) systemGuests(ctx context.Context, reader pve.Reader, subject
 	}
 	mark, file := len(s.checks), subject.Inventory.File
 	for _, image := range file.Images {
-		if config, ours := s.systemVMID(ctx, reader, guests, vmidClaim{image.Name, image.VMID, pve.TypeVM, isImageTemplate}); ours {
+		if config, ours := s.systemVMID(ctx, reader, guests, vmidClaim{
+			name: image.Name, vmid: image.VMID, kind: pve.TypeVM, ours: func(_ int, description string) bool { return strings.HasPrefix(description, imageMark) },
+		}); ours && isOfImage(config["description"], image) {
 			s.systemDisks(file, image, sizeGiB(config["scsi0"]), guests)
 		}
 	}
@@ -29,7 +31,7 @@ func (s *collector) systemGuests(ctx context.Context, reader pve.Reader, subject
 		if slices.ContainsFunc(file.Containers, func(c systems.Container) bool { return c.VMID == system.VMID }) {
 			kind = pve.TypeContainer
 		}
-		s.systemVMID(ctx, reader, guests, vmidClaim{system.Name, system.VMID, kind, subject.made})
+		s.systemVMID(ctx, reader, guests, vmidClaim{system.Name, system.VMID, kind, subject.made, subject.Stack, slices.Contains(subject.Knows, system.VMID)})
 	}
 	if s.sound(mark) {
 		s.ok("vmid", "%s: free, or ours", counted(len(file.Images)+len(file.Systems()), "VMID"))
@@ -42,6 +44,9 @@ type vmidClaim struct {
 	vmid int
 	kind string
 	ours func(vmid int, description string) bool
+	// stack is this stack, and isKnown whether its state has the VMID; neither is set for a template.
+	stack   string
+	isKnown bool
 }
 
 // systemVMID checks that a VMID is free, or that of the guest that is to have it. It returns the settings of a guest that is ours.
@@ -61,29 +66,33 @@ func (s *collector) systemVMID(ctx context.Context, reader pve.Reader, guests []
 	case err != nil:
 		s.unread("vmid", "what is at VMID "+fmt.Sprint(claim.vmid), err)
 	default:
-		whose, restore := strangerAmongSystems(guest, claim, description)
-		s.fail("vmid", fmt.Sprintf("%sgive %s another vmid in systems.yaml", restore, claim.name), "VMID %d of %s is taken by %s%s", claim.vmid, claim.name, Described(guest), whose)
+		whose, remedy := strangerAmongSystems(guest, claim, description)
+		s.fail("vmid", remedy, "VMID %d of %s is taken by %s%s", claim.vmid, claim.name, Described(guest), whose)
 	}
 	return nil, false
 }
 
-// strangerAmongSystems returns whose a guest is that is not ours, and a remedy beside another VMID; both are empty if nothing more is known.
+// strangerAmongSystems returns whose a guest is that is not ours, if that is known, and what to do. Another VMID replaces a system that exists, so it
+// is no remedy for one that the state knows.
 func strangerAmongSystems(guest pve.Guest, claim vmidClaim, description string) (whose, remedy string) {
 	stack := ownership.StackOfSystem(description)
+	another := fmt.Sprintf("give %s another vmid in systems.yaml", claim.name)
 	switch {
+	case stack != "" && claim.isKnown:
+		return fmt.Sprintf(", which belongs to stack %s: this stack's state is a copy of that one's, or that one was renamed", stack),
+			fmt.Sprintf("work on stack %[1]s, or, after a rename, take it back with `pulumi stack rename --stack %[2]s %[1]s`", stack, claim.stack)
 	case stack != "":
-		return ", which belongs to stack " + stack, ""
+		return ", which belongs to stack " + stack, another
 	case guest.Type == claim.kind && guest.Name == claim.name && !bool(guest.Template):
 		return ", which the state does not know, and whose description does not say that this stack has made it",
-			"put the state that knows it back with `em-infra state restore`; or "
+			"put the state that knows it back with `em-infra state restore`; or " + another
 	default:
-		return "", ""
+		return "", another
 	}
 }
 
-// made reports whether the stack has made a guest. Only the mark in its description counts: a machine that somebody has made by hand, or a copy of
-// this stack, can have the name. A guest without a mark, because somebody has edited the description, is ours if the state has its VMID; a run then
-// writes the mark.
+// made reports whether the stack has made a guest. Where its description has a mark, only that counts: a machine made by hand, or that of a copy of
+// this stack, can have the name. A guest whose description was edited is ours if the state has its VMID; a run then writes the mark.
 func (subject SystemsSubject) made(vmid int, description string) bool {
 	if stack := ownership.StackOfSystem(description); stack != "" {
 		return stack == subject.Stack
@@ -91,12 +100,13 @@ func (subject SystemsSubject) made(vmid int, description string) bool {
 	return slices.Contains(subject.Knows, vmid)
 }
 
-// isImageTemplate reports whether a description is that of a template of an image, which says no stack.
-func isImageTemplate(_ int, description string) bool {
-	return strings.HasPrefix(description, imageMark)
+// isOfImage reports whether a template was made from the image that the inventory has now. One of another image is replaced before anything is
+// cloned.
+func isOfImage(description string, image systems.Image) bool {
+	return strings.HasSuffix(strings.TrimRight(description, "\n"), fmt.Sprintf(", %s.", image.Checksum)) // Proxmox VE ends a description with a line feed
 }
 
-// imageMark is the beginning of the description of a template that this tool has made from an image.
+// imageMark is the beginning of the description of a template that this tool has made from an image, which names no stack.
 const imageMark = "Made by em-infra from "
 
 // systemDisks checks that the machines which are to be cloned from a template have disks that its image fits into: Proxmox VE only grows a disk, and

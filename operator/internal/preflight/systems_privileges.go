@@ -54,13 +54,10 @@ func needsOfSystems(inv *systems.Inventory) []need {
 		all = append(all, need{path: "/", privileges: []string{"Sys.Modify"}})
 	}
 	for _, host := range inv.Hosts() {
-		all = append(all, need{path: "/nodes/" + host, scopes: []role.Scope{role.Host}})
-		for _, asked := range asksOfSystems(file, host) {
-			scope := role.Storage
-			if asked.storage == file.Proxmox.FileStorage {
-				scope = role.ISOStorage
-			}
-			all = append(all, need{path: "/storage/" + asked.storage, scopes: []role.Scope{scope}})
+		asks := asksOfSystems(file, host)
+		all = append(all, needOfHost("/nodes/"+host, asks))
+		for _, asked := range asks {
+			all = append(all, needOfStorage(asked))
 		}
 	}
 	for _, image := range file.Images {
@@ -81,6 +78,32 @@ func needsOfSystems(inv *systems.Inventory) []need {
 		all = append(all, need{path: "/pool/" + pool, scopes: []role.Scope{role.Pool}})
 	}
 	return all
+}
+
+// needOfHost returns what is needed on a host: one that downloads nothing is only read.
+func needOfHost(path string, asks []ask) need {
+	if slices.ContainsFunc(asks, func(a ask) bool { return slices.Contains(downloaded, a.content) }) {
+		return need{path: path, scopes: []role.Scope{role.Host}}
+	}
+	return need{path: path, privileges: []string{"Sys.Audit"}}
+}
+
+// downloaded are the contents of storages that hosts download files of.
+var downloaded = []string{"import", "iso", "vztmpl"}
+
+// needOfStorage returns what is needed on a storage. The file of an image is deleted once it is in the template, and Proxmox VE asks
+// Datastore.Allocate for that (pve-storage, API2/Storage/Content.pm); the other files stay.
+func needOfStorage(asked ask) need {
+	on := need{path: "/storage/" + asked.storage}
+	switch asked.content {
+	case "import":
+		on.scopes = []role.Scope{role.ISOStorage}
+	case "iso", "vztmpl":
+		on.scopes, on.privileges = []role.Scope{role.Storage}, []string{"Datastore.AllocateTemplate"}
+	default:
+		on.scopes = []role.Scope{role.Storage}
+	}
+	return on
 }
 
 // needOfSystem returns what is needed on a system, or on its pool.

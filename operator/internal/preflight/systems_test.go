@@ -252,7 +252,12 @@ func TestVMIDsOfSystems(t *testing.T) {
 		"ours, with another description": {map[string]any{"vmid": 210, "name": "tools", "description": "the old one"}, []int{210}, nil},
 		"that of a copy of the stack": {
 			map[string]any{"vmid": 210, "name": "tools", "description": "Made by em-infra for stack copy."}, []int{210},
-			[]string{"VMID 210 of tools is taken by VM 210 (tools on pve1), which belongs to stack copy: give tools another vmid in systems.yaml"},
+			[]string{"VMID 210 of tools is taken by VM 210 (tools on pve1), which belongs to stack copy: this stack's state is a copy of that one's, or that one was renamed: " +
+				"work on stack copy, or, after a rename, take it back with `pulumi stack rename --stack home copy`"},
+		},
+		"that of another stack": {
+			map[string]any{"vmid": 210, "name": "tools", "description": "Made by em-infra for stack other."}, nil,
+			[]string{"VMID 210 of tools is taken by VM 210 (tools on pve1), which belongs to stack other: give tools another vmid in systems.yaml"},
 		},
 		"a machine in place of a container": {
 			map[string]any{"vmid": 211, "name": "pihole"}, nil,
@@ -290,12 +295,15 @@ func withGuest(t *testing.T, guest map[string]any) (*systems.Inventory, pve.Conn
 // TestAnImageThatDoesNotFitIntoAMachine: the provider would find that out when the clone is there.
 func TestAnImageThatDoesNotFitIntoAMachine(t *testing.T) {
 	t.Parallel()
-	template := map[string]any{"vmid": 9100, "name": "debian", "description": "Made by em-infra from https://images.example/debian.qcow2, sha256:ab.", "scsi0": "tank:10"}
+	sum := string(systemsOf(t, "name: home", "name: home").File.Images[0].Checksum)
+	template := map[string]any{"vmid": 9100, "name": "debian", "description": "Made by em-infra from https://images.example/debian.qcow2, " + sum + ".", "scsi0": "tank:10"}
 	inv, host := withGuest(t, template)
 	subject := preflight.SystemsSubject{Inventory: inv, Host: host, Stack: "home"}
 	require.Equal(t, []string{"the disk of tools has 8 GiB, and the image debian needs 10 GiB: set diskGiB of tools to 10 or more"}, unsoundOf(t, subject))
 	subject.Inventory = systemsOf(t, "image: debian,", "image: debian, diskGiB: 10,")
 	require.Empty(t, unsoundOf(t, subject))
+	subject.Inventory = systemsOf(t, "sha256:SUM", "sha256:"+strings.Repeat("1", 64))
+	require.Empty(t, unsoundOf(t, subject), "another image replaces the template before a machine is cloned")
 }
 
 // holdsCreations keeps the tasks that create machines waiting.
