@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -202,6 +203,8 @@ func (args *ClusterAddonsArgs) charts() []addonChart {
 func (c Chart) validate(argument string) error {
 	return errors.Join(
 		require((c.Repository == "") != (c.Path == ""), argument, "give exactly one of Repository and Path"),
+		require(c.Path == "" || filepath.IsAbs(c.Path) || strings.HasPrefix(c.Path, "./"), argument+".Path",
+			fmt.Sprintf("%q could be a repository's chart for Helm: give an absolute path, or one that begins with ./", c.Path)),
 		require(c.Repository == "" || c.Version != "", argument+".Version", "give the exact version"))
 }
 

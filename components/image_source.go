@@ -15,7 +15,7 @@ import (
 // ImageSource is a file on the internet that a host downloads: the disk image of a system, the ISO of an installer, or the template of
 // containers. A change of its checksum makes another one; systems that are there keep what they have.
 type ImageSource struct {
-	// URL of the file, http or https. Required. A change alone changes nothing: the checksum says which file it is.
+	// URL of the file, http or https. Required. A change alone changes no system: the checksum says which file it is.
 	URL *url.URL
 	// Checksum of the file, as ALGORITHM:HEX with sha256 or sha512. Required: an image that is not pinned is another one tomorrow. A change makes
 	// another template; existing systems keep what they have.

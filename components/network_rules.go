@@ -18,7 +18,7 @@ func (m Machine) requireOneOfEachFamily() error {
 	return errors.Join(problems...)
 }
 
-// validateGateways refuses a second default route of one IP family, which nothing uses, and one that no machine reaches. An IPv6 gateway may
+// validateGateways refuses a second default route of one IP family, which nothing uses, and a gateway outside of the subnets. An IPv6 gateway may
 // be link-local, as with router advertisements.
 func (n NodeNetwork) validateGateways() error {
 	var problems []error

@@ -24,8 +24,12 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if err := s.attach(ctx, tools); err != nil {
 		return err
 	}
+	workDir, err := s.workspace.EngineDir()
+	if err != nil {
+		return err
+	}
 	s.program = stacks.Options{
-		Root: s.workspace.Root, WorkDir: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
+		Root: s.workspace.Root, WorkDir: workDir, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
 		Plugins:   tools.Plugins(),
 		Snapshots: s.workspace.Snapshots(), BucketStandIn: s.workspace.BucketStandIn(),
 		Env:     s.state.Env,
@@ -49,7 +53,6 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 
 		SecretsProvider: s.state.SecretsProvider,
 	}
-	var err error
 	s.stack, err = stacks.Select(ctx, embedding)
 	if !errors.Is(err, stacks.ErrNoStack) {
 		return s.statePlace(s.workspace.Backend).explained(ctx, err)

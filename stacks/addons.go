@@ -86,15 +86,20 @@ func seenFrom(workDir, path string) string {
 	if workDir == "" {
 		return path
 	}
-	from, err := filepath.Abs(workDir)
-	if err != nil {
-		return path
+	for _, resolve := range []func(string) (string, error){filepath.Abs, filepath.EvalSymlinks} { // the folder may be known by a link to it
+		from, err := resolve(workDir)
+		if err != nil {
+			return path
+		}
+		to, err := resolve(path)
+		if err != nil {
+			return path
+		}
+		if relative, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(relative) {
+			return "./" + filepath.ToSlash(relative)
+		}
 	}
-	relative, err := filepath.Rel(from, path)
-	if err != nil || !filepath.IsLocal(relative) {
-		return path
-	}
-	return "./" + filepath.ToSlash(relative)
+	return path
 }
 
 // beside resolves a path in the inventory: relative to the inventory's folder, or to the home folder if it begins with ~/. The

@@ -266,6 +266,11 @@ func TestChartsAreNamedAlikeOnEveryMachine(t *testing.T) { //nolint:paralleltest
 		want        func(inventory string) string
 	}{
 		{"in the folder of the engine", addon, filepath.Dir, func(inventory string) string { return "./" + filepath.Base(inventory) + "/charts/approver.tgz" }},
+		{"in the folder of the engine, which is known by a link", addon, func(inventory string) string {
+			link := filepath.Join(t.TempDir(), "link")
+			require.NoError(t, os.Symlink(filepath.Dir(inventory), link))
+			return link
+		}, func(inventory string) string { return "./" + filepath.Base(inventory) + "/charts/approver.tgz" }},
 		{"elsewhere", addon, func(inventory string) string { return filepath.Join(inventory, "engine") }, func(inventory string) string { return filepath.Join(inventory, "charts/approver.tgz") }},
 		{
 			"written as absolute", "  kubeletServingCertApprover: {chart: {path: " + absolute + "}}\n",

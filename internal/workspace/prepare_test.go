@@ -77,6 +77,36 @@ config:
 	require.Equal(t, first, tree(t, root), "nothing changes any more")
 }
 
+// TestEngineDir: the engine starts its plugins where the program is, which is where paths in resources begin.
+func TestEngineDir(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ main, want string }{
+		"beside Pulumi.yaml": {"", "."},
+		"in a folder":        {"main: infra\n", "infra"},
+		"a file":             {"main: infra/program\n", "infra"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(root, "Pulumi.yaml"), []byte("name: em-infra\nruntime: go\n"+test.main), 0o600))
+			require.NoError(t, os.Mkdir(filepath.Join(root, "infra"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(root, "infra", "program"), nil, 0o600))
+			w, err := workspace.Real(root, "k3s-dev", "")
+			require.NoError(t, err)
+			found, err := w.EngineDir()
+			require.NoError(t, err)
+			require.Equal(t, filepath.Join(root, test.want), found)
+
+			rehearsed, err := workspace.Rehearsal(root, "k3s-dev", "")
+			require.NoError(t, err)
+			require.NoError(t, rehearsed.Prepare())
+			found, err = rehearsed.EngineDir()
+			require.NoError(t, err)
+			require.Equal(t, root, found, "its Pulumi.yaml names the project's folder")
+		})
+	}
+}
+
 // noLog is where the engine would keep its own log.
 const noLog = `-rw------- The engine keeps no log of its own here: it would cost more time than its work.
 What em-infra's runs did is among the artifacts. For a log, run pulumi with --logtostderr -v=9 in the shell of em-infra tools env.

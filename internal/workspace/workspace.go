@@ -66,6 +66,20 @@ func FindRoot(from string) (string, error) {
 	}
 }
 
+// EngineDir returns the folder in which the engine starts its plugins: that of Pulumi.yaml, or the one that it names as main (pulumi pkg/v3
+// v3.254.0, engine/project.go, getPwdMain). The file has to be there, see [Workspace.Prepare].
+func (w *Workspace) EngineDir() (string, error) {
+	project, err := workspace.LoadProject(w.projectFile())
+	if err != nil {
+		return "", err
+	}
+	main := filepath.Join(w.Dir, project.Main)
+	if info, err := os.Stat(main); err == nil && !info.IsDir() {
+		main = filepath.Dir(main)
+	}
+	return main, nil
+}
+
 // Real returns the workspace of a stack of real machines. inventory may be empty: then it is the one in the stack's file, or
 // stacks/<stack>. A relative path starts at the current folder. The error wraps [ErrStackName] for an invalid name.
 func Real(root, stack, inventory string) (*Workspace, error) {

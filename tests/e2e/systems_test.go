@@ -36,7 +36,7 @@ func TestE2ESystems(t *testing.T) {
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Empty(t, r.guests())
-	require.Equal(t, []string{"local:vztmpl/debian-13-5aec4ab2ac5c16c7.tar.zst"}, r.volumes("local"), "a template of containers is everybody's, and stays")
+	require.Equal(t, []string{"local:vztmpl/debian-13-5aec4ab2ac5c16c7.tar.zst"}, r.volumes("local"), "a template of containers may be used by others, and stays")
 	require.Empty(t, r.volumes("local-lvm"))
 }
 

@@ -71,7 +71,7 @@ type Network struct {
 
 // Source is a file on the internet that a host downloads. A file is pinned by its checksum: that of today is another one tomorrow.
 type Source struct {
-	// URL of the file. Required. A change alone changes nothing: the checksum says which file it is.
+	// URL of the file. Required. A change alone changes no system: the checksum says which file it is.
 	URL URL `yaml:"url" required:"true"`
 	// Checksum of the file, as sha256:HEX or sha512:HEX. Required. A change makes another image; existing systems keep what they have.
 	Checksum Checksum `yaml:"checksum" required:"true"`

@@ -29,7 +29,7 @@ type kind interface {
 // kinds are the types of resources by their tokens.
 var kinds = map[string]kind{
 	"truenas:index:Dataset": object[truenas.Dataset]{
-		replaces: []string{"name", "owner"}, births: []string{"shareType"}, // a dataset with data stays in a replacement, as it was born
+		replaces: []string{"name", "owner"}, births: []string{"shareType"}, // a replacement keeps a dataset that has data, so its use would not change
 		id:   func(d truenas.Dataset) string { return d.Name },
 		byID: func(ID string) truenas.Dataset { return truenas.Dataset{Name: ID, ShareType: "GENERIC"} },
 		find: (*truenas.Client).FindDataset, save: (*truenas.Client).WriteDataset, delete: (*truenas.Client).RemoveDataset,

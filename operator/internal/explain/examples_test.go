@@ -26,7 +26,8 @@ var fromSources = map[string][]string{
 	"adopt-losses":          {"with the inventory as it is, an up would destroy what runs:"},
 	"birth-fact":            {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
 	"tool-not-in-module": {
-		"../em/internal/hostname/hostname.go:7:2: missing go.sum entry for module providing package k8s.io/apimachinery/pkg/util/validation (imported by github.com/em-infra/em-infra/components); to add:",
+		"../em/cmd/em-infra/main.go:9:2: missing go.sum entry for module providing package github.com/spf13/cobra (imported by github.com/em-infra/em-infra/cmd/em-infra); to add:",
+		"../em/operator/session.go:9:2: missing go.sum entry needed to verify package golang.org/x/sync/errgroup (imported by github.com/em-infra/em-infra/operator) is provided by exactly one module; to add:",
 		"no required module provides package github.com/em-infra/em-infra/cmd/em-infra: go.mod file not found in current directory or any parent directory; see 'go help modules'",
 	},
 	"renamed-worker":         {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a machine under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},

@@ -72,8 +72,8 @@ var engine = []row{
 		safe:    goesOn,
 	},
 	{
-		name: "tool-not-in-module", speaker: program, source: "go cmd/go/internal/modload/import.go; components/membership.go, Tool",
-		pattern: saying(`(?:missing go\.sum entry for module providing package \S+ \(imported by github\.com/em-infra/em-infra/[^)]+\)|no required module provides package github\.com/em-infra/em-infra/cmd/em-infra\b)`),
+		name: "tool-not-in-module", speaker: program, source: "go cmd/go/internal/modload/import.go, ImportMissingSumError; components/membership.go, Tool",
+		pattern: saying(`(?:missing go\.sum entry (?:for module providing|needed to verify) package \S+ \(imported by github\.com/em-infra/em-infra/(?:cmd|operator|internal/lab)\b[^)]*\)|no required module provides package github\.com/em-infra/em-infra/cmd/em-infra\b)`),
 		meaning: "a Command of the program compiles em-infra, and the Go module that the engine runs in does not have all of it",
 		do:      "set EM_INFRA to an installed em-infra in the environment of the engine, or run `go get -tool github.com/em-infra/em-infra/cmd/em-infra` in that module; then " + upAgain,
 		safe:    goesOn,

@@ -108,6 +108,6 @@ var hostServices = []row{
 		pattern: saying(`disk resize fails requests size \((?P<wanted>\d+)G\) is lower than current size \((?P<has>\d+)\)`),
 		meaning: "the disk of the template has {has} bytes, and that of a clone can only grow, so not to {wanted} GiB",
 		do:      "set diskGiB in the inventory to those bytes divided by 1073741824, rounded up, or to more (`em-infra preflight` says how much), then " + upAgain,
-		safe:    "yes: the clone that was begun has nothing on its disk yet",
+		safe:    "yes: the clone was never started",
 	},
 }

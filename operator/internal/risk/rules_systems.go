@@ -167,11 +167,19 @@ var replacing = []struct {
 	{"unprivileged", "unprivileged", false},
 }
 
+// valueAt returns the value of a property; nil also for one that is empty, which a provider may write for none.
+func valueAt(properties map[string]any, path string) any {
+	if value := propertymap.At(properties, path); value != "" {
+		return value
+	}
+	return nil
+}
+
 // systemReplaced needs consent: what is on the disks of a system is nowhere else.
 func systemReplaced(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: Replace, Subject: systemName(s), rank: rankRest}
 	for _, fact := range replacing {
-		before, after := propertymap.At(s.Old, fact.path), propertymap.At(s.New, fact.path)
+		before, after := valueAt(s.Old, fact.path), valueAt(s.New, fact.path)
 		switch {
 		case before == after || !fact.optional && (before == nil || after == nil):
 		case before == nil:
