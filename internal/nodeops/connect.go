@@ -20,7 +20,7 @@ func Connect(ctx context.Context, talosconfig []byte, address string) (*client.C
 	if err != nil {
 		return nil, ErrTalosconfig
 	}
-	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address), client.WithGRPCDialOptions(impatient()))
+	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address), client.WithGRPCDialOptions(append(untilRead(address), impatient())...))
 	if err != nil {
 		return nil, ErrTalosconfig
 	}

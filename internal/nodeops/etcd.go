@@ -35,7 +35,7 @@ func (c Credentials) config(endpoints []string) *clientconfig.Config {
 // counts as not bootstrapped. The error is the context's when it ends first, or states that the credentials are invalid,
 // without quoting them.
 func IsBootstrapped(ctx context.Context, credentials Credentials, address string) (bool, error) {
-	api, err := client.New(ctx, client.WithConfig(credentials.config([]string{address})), client.WithEndpoints(address))
+	api, err := client.New(ctx, client.WithConfig(credentials.config([]string{address})), client.WithEndpoints(address), client.WithGRPCDialOptions(untilRead(address)...))
 	if err != nil {
 		return false, errors.New("the credentials of the Talos API in the state cannot be read: restore the state from a backup")
 	}

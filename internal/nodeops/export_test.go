@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ func (v GPUView) Judge(node GPUNode) error {
 func KubernetesOf(client *http.Client) *Kubernetes {
 	return &Kubernetes{location: "https://control-1:6443", client: client}
 }
+
+// ReadToItsEnd returns a connection whose end its reader reports.
+func ReadToItsEnd(connection net.Conn) net.Conn { return readToItsEnd{connection} }
 
 // What answers at the address of a node.
 const (
