@@ -40,7 +40,7 @@ func (s Sources) findMachine(machine *Machine, mac string, found Found) {
 		return
 	}
 	guest := found.Guests[at]
-	if !s.isMachine(guest, machine.Name, mac, found) {
+	if !s.isMachine(guest, *machine, mac, found) {
 		machine.Taken = fmt.Sprintf("%s %d (%s) on %s", guestTypes[guest.Type], guest.VMID, guest.Name, guest.Node)
 		return
 	}
@@ -53,15 +53,19 @@ func (s Sources) findMachine(machine *Machine, mac string, found Found) {
 	}
 }
 
-// isMachine reports whether the guest with the VMID of a machine is that machine: it has the stack's mark, or, since a person may have edited
-// that, the machine's name or MAC address. One whose configuration is not known is taken for it, and one that is being made, which has none of
-// them yet.
-func (s Sources) isMachine(guest pve.Guest, name, mac string, found Found) bool {
+// isMachine reports whether the guest with the VMID of a machine is that machine. A mark alone says it: a copy of a stack has the same names,
+// VMIDs and MAC addresses. One without a mark, which a person may have deleted, is the machine if the state knows it, as the engine takes it
+// (preflight does the same), or if it has the machine's name or MAC address. One whose configuration is not known is taken for it, and one
+// that is being made, which has none of them yet.
+func (s Sources) isMachine(guest pve.Guest, machine Machine, mac string, found Found) bool {
 	config, isRead := found.Configs[guest.VMID]
 	if guest.Type != pve.TypeVM || !isRead || guest.Lock == "clone" || guest.Lock == "create" {
 		return guest.Type == pve.TypeVM
 	}
-	if owner, isMarked := ownership.In(config["description"]); isMarked && owner == s.Owner || guest.Name == name {
+	if owner, isMarked := ownership.In(config["description"]); isMarked {
+		return owner == s.Owner
+	}
+	if machine.Known || guest.Name == machine.Name {
 		return true
 	}
 	for key, value := range config {

@@ -41,9 +41,14 @@ var theStack = &inventory.Inventory{
 // reportOf is the report about the stack on a cluster with these answers instead of its own; an answer that is empty fails.
 func reportOf(t *testing.T, answers map[string]string) status.Report {
 	t.Helper()
+	return sourcesOf(t, answers).Report(t.Context(), time.Now())
+}
+
+func sourcesOf(t *testing.T, answers map[string]string) status.Sources {
+	t.Helper()
 	return status.Sources{
 		Inventory: theStack, Deployment: inState(), Host: clusterWith(t, answers), Owner: ownership.Owner{Stack: "home", Cluster: "0123456789ab"},
-	}.Report(t.Context(), time.Now())
+	}
 }
 
 func clusterWith(t *testing.T, answers map[string]string) pve.Reader {
@@ -157,13 +162,18 @@ func TestTheMachineOfAVMID(t *testing.T) {
 	const off = `[{"node":"pve1","status":"offline"}, {"node":"pve2","status":"online"}]`
 	for _, test := range []struct {
 		name, guest, config, nodes string
+		isUnmade                   bool
 		vm, on, taken              string
 	}{
 		{name: "it is there", guest: `"name":"control-1","type":"qemu","node":"pve1","status":"running"`, config: `{}`, vm: "running"},
 		{name: "renamed by hand", guest: `"name":"c1","type":"qemu","node":"pve1","status":"running"`, config: `{"description":"made by em-infra for stack home, cluster 0123456789ab"}`, vm: "running"},
 		{name: "renamed and described by hand", guest: `"name":"c1","type":"qemu","node":"pve1","status":"running"`, config: `{"net0":"virtio=BC:24:11:00:00:01,bridge=vmbr0"}`, vm: "running"},
-		{name: "another machine", guest: `"name":"web","type":"qemu","node":"pve2","status":"running"`, config: `{"net0":"virtio=BC:24:11:00:00:02,bridge=vmbr0"}`, vm: "absent", taken: "VM 101 (web) on pve2"},
+		{name: "renamed and described by hand, with another card", guest: `"name":"c1","type":"qemu","node":"pve1","status":"running"`, config: `{"net0":"virtio=BC:24:11:00:00:02,bridge=vmbr0"}`, vm: "running"},
+		{name: "of a state that was lost", isUnmade: true, guest: `"name":"control-1","type":"qemu","node":"pve1","status":"running"`, config: `{}`, vm: "running"},
+		{name: "another machine", isUnmade: true, guest: `"name":"web","type":"qemu","node":"pve2","status":"running"`, config: `{"net0":"virtio=BC:24:11:00:00:02,bridge=vmbr0"}`, vm: "absent", taken: "VM 101 (web) on pve2"},
 		{name: "a machine of another stack", guest: `"name":"web","type":"qemu","node":"pve1","status":"running"`, config: `{"description":"made by em-infra for stack away, cluster 0123456789ab"}`, vm: "absent", taken: "VM 101 (web) on pve1"},
+		{name: "one of its name, of another stack", guest: `"name":"control-1","type":"qemu","node":"pve1","status":"running"`, config: `{"description":"made by em-infra for stack away, cluster 0123456789ab"}`, vm: "absent", taken: "VM 101 (control-1) on pve1"},
+		{name: "one of its card, of another cluster", guest: `"name":"c1","type":"qemu","node":"pve1","status":"running"`, config: `{"description":"made by em-infra for stack home, cluster ba9876543210","net0":"virtio=BC:24:11:00:00:01,bridge=vmbr0"}`, vm: "absent", taken: "VM 101 (c1) on pve1"},
 		{name: "a container", guest: `"name":"control-1","type":"lxc","node":"pve1","status":"running"`, config: `{}`, vm: "absent", taken: "CT 101 (control-1) on pve1"},
 		{name: "it is being made", guest: `"name":"VM 101","type":"qemu","node":"pve1","status":"stopped","lock":"clone"`, config: `{"lock":"clone"}`, vm: "stopped"},
 		{name: "its configuration cannot be read", guest: `"name":"c1","type":"qemu","node":"pve1","status":"running"`, vm: "running"},
@@ -180,7 +190,11 @@ func TestTheMachineOfAVMID(t *testing.T) {
 			if test.nodes != "" {
 				answers["/nodes"] = test.nodes
 			}
-			machine := reportOf(t, answers).Machines[0]
+			sources := sourcesOf(t, answers)
+			if test.isUnmade {
+				sources.Deployment = apitype.DeploymentV3{}
+			}
+			machine := sources.Report(t.Context(), time.Now()).Machines[0]
 			require.Equal(t, []string{test.vm, test.on, test.taken}, []string{machine.VM, machine.On, machine.Taken})
 		})
 	}
