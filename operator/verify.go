@@ -42,7 +42,7 @@ func (s *session) verification(ctx context.Context) (verification, error) {
 }
 
 // run waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks. If machines
-// are off, the limit is shorter.
+// are off, the limit is shorter, and what no wait ends ends it at once.
 func (v verification) run(ctx context.Context) (status.Report, error) {
 	began := v.clock.Now()
 	report, err := v.untilWell(ctx)
@@ -64,7 +64,7 @@ func (v verification) run(ctx context.Context) (status.Report, error) {
 
 // later returns after which time; empty if no time would have helped.
 func (v verification) later(report status.Report, began time.Time) string {
-	if report.IsAlarmed() {
+	if report.IsAlarmed() || report.IsTaken() {
 		return ""
 	}
 	return " " + poll.InWords(v.clock.Now().Sub(began).Round(time.Minute)) + " later"
@@ -86,7 +86,8 @@ func (v verification) untilWell(ctx context.Context) (status.Report, error) {
 		default:
 			wereThere = now
 		}
-		if len(lacks) == 0 || report.IsAlarmed() || now.Sub(began) > verifyPatience || now.Sub(wereThere) > limit {
+		isEndless := report.IsAlarmed() || report.IsTaken()
+		if len(lacks) == 0 || isEndless || now.Sub(began) > verifyPatience || now.Sub(wereThere) > limit {
 			return report, nil
 		}
 		v.registerAgain(ctx, registration, report)

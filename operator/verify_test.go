@@ -62,6 +62,21 @@ func TestAMachineThatIsOffIsNotAwaited(t *testing.T) {
 	}
 }
 
+// TestAVMIDThatIsTakenIsNotAwaited: nothing that ends by itself frees it, and no up makes the machine.
+func TestAVMIDThatIsTakenIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := operator.VerifyCluster(t.Context(), func(time.Time) status.Report {
+			return status.Report{Machines: []status.Machine{{Name: "k3s-dev-worker-1", VMID: 103, Host: "pve1", VM: "absent", Taken: "VM 103 (web) on pve1", Known: true}}}
+		}, func(operator.Event) {})
+		require.EqualError(t, err, "the cluster was made, and does not work:\n  k3s-dev-worker-1: its VMID is taken by VM 103 (web) on pve1\n"+
+			"  k3s-dev-worker-1: VMID 103 is taken by VM 103 (web) on pve1: `em-infra preflight --stack home` says whose it is and what to do\n"+
+			"look at what it lacks, then verify again with `em-infra up --stack home --only verify`")
+		require.Zero(t, time.Since(began))
+	})
+}
+
 // TestALearnerIsNotWipedEarly: Talos tries for ten minutes to give it its vote, and an alarm of etcd ends the wait at once.
 func TestALearnerIsNotWipedEarly(t *testing.T) {
 	t.Parallel()

@@ -105,7 +105,9 @@ func TestPrintWhereAMachineIs(t *testing.T) {
 	require.Contains(t, text.String(), "VM            k3s-dev-control-1: it runs, and its Talos does not answer: look at its console; if it hangs, `qm reset 101` on vmhost2\n")
 	require.Contains(t, text.String(), "VM            k3s-dev-gpu-1: VMID 103 is taken by VM 103 (web) on vmhost: `em-infra preflight` says whose it is and what to do\n")
 	require.NotContains(t, text.String(), "qm reset 103")
-	require.Equal(t, []string{"k3s-dev-gpu-1"}, r.Away())
+	require.Empty(t, r.Away(), "no up makes it")
+	require.True(t, r.IsTaken())
+	require.Equal(t, []string{"k3s-dev-gpu-1: VMID 103 is taken by VM 103 (web) on vmhost: `em-infra preflight` says whose it is and what to do"}, r.Remedies(0))
 	require.Contains(t, r.Lacks(), "k3s-dev-gpu-1: its VMID is taken by VM 103 (web) on vmhost")
 }
 

@@ -14,12 +14,18 @@ func (r Report) IsAlarmed() bool {
 	return slices.ContainsFunc(r.Members, func(m nodeops.EtcdMember) bool { return m.Alarmed })
 }
 
+// IsTaken reports whether another guest has the VMID of a machine, which no wait ends.
+func (r Report) IsTaken() bool {
+	return slices.ContainsFunc(r.Machines, func(m Machine) bool { return m.Taken != "" })
+}
+
 // Away returns the names of the machines that are off, absent, or not in the state. Only an up starts or creates them: no other wait ends
-// that. One that is paused, or whose host is off, is not started by an up.
+// that. One that is paused, whose host is off, or whose VMID is taken, is not started or created by an up.
 func (r Report) Away() []string {
 	var away []string
 	for _, machine := range r.Machines {
-		if machine.VM == stopped || machine.VM == absent || machine.VM != "" && !machine.Known {
+		isAway := machine.VM == stopped || machine.VM == absent || machine.VM != "" && !machine.Known
+		if isAway && machine.Taken == "" {
 			away = append(away, machine.Name)
 		}
 	}
@@ -36,13 +42,14 @@ func (r Report) IsHostSilent() bool {
 // promotion is how long Talos tries to give a new member of etcd its vote.
 const promotion = 10 * time.Minute
 
-// Remedies returns what to do about problems that do not disappear by themselves: a machine that is halted, or whose host is off, an etcd member that stays a learner (talos
-// v1.12.4, internal/app/machined/pkg/system/services/etcd.go, promoteMember), and an etcd whose data is lost. waited is how long somebody has
-// watched the cluster: a learner may get its vote until Talos gives up.
+// Remedies returns what to do about problems that do not disappear by themselves: a machine that is halted, whose host is off or whose VMID is
+// taken, an etcd member that stays a learner (talos v1.12.4, internal/app/machined/pkg/system/services/etcd.go, promoteMember), and an etcd
+// whose data is lost. waited is how long the cluster was watched: a learner may get its vote until Talos gives up.
 func (r Report) Remedies(waited time.Duration) []string {
 	var remedies []string
 	for _, machine := range r.Machines {
-		if machine.Known && machine.VM != "" && machine.VM != running && !slices.Contains(r.Away(), machine.Name) {
+		isHalted := machine.Known && machine.VM != "" && machine.VM != running && !slices.Contains(r.Away(), machine.Name)
+		if isHalted || machine.Taken != "" {
 			remedies = append(remedies, machine.Name+": "+r.place.Complete(machine.vmRemedy()))
 		}
 	}
