@@ -114,7 +114,7 @@ func (r destroyRun) conclude(ctx context.Context, had possessions) (*DestroyResu
 	if err != nil {
 		return nil, fmt.Errorf("the state of %s is empty now; whether anything is left on the host is not known (%w): see that it answers, then run `em-infra destroy %s` again", r.Stack, err, r.Place.Stack)
 	}
-	for _, one := range slices.Concat(left.Machines, left.Disks, left.ISOs) {
+	for _, one := range slices.Concat(left.Machines, left.Unclear, left.Disks, left.ISOs) {
 		r.Tell(LeftOnHost{What: one.What, Do: r.Place.Complete(onHost(one))})
 	}
 	if len(left.Machines) > 0 {

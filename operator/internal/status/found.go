@@ -16,26 +16,19 @@ type Found struct {
 	Guests []pve.Guest
 	// Configs are the configurations of the guests by VMID.
 	Configs map[int]pve.GuestConfig
-	// Unread are the guests whose configurations are not known, by VMID: an [OffError], or what the host has answered. A guest that was
-	// deleted since the list was read is among them.
+	// Unread are the guests whose configurations are not known, by VMID: an [OffError], or what the host has answered.
 	Unread map[int]error
 	// Volumes are the volumes on the inventory's storages by host; the ones of a shared storage under one of its hosts only.
 	Volumes map[string][]pve.Volume
-	// Off are the hosts of the cluster that are off.
-	Off []string
+	// Off are the hosts that are off, or were removed from the cluster.
+	Off map[string]*OffError
 	// Partial is whether the token may not see all guests, so that those that are missing in Guests may exist.
 	Partial bool
 	// Time is when it was read.
 	Time time.Time
 }
 
-// OffError is returned for a guest of a host that is off: Proxmox VE lists it, and passes no call on to its host.
-type OffError struct{ Host string }
-
-func (e *OffError) Error() string { return "its host " + e.Host + " is off" }
-
-// findOn reads the configurations of the guests and the contents of the inventory's storages. A configuration that cannot be read is no
-// error: any host of the cluster may be off, and most of its guests are not ours.
+// findOn reads the configurations of the guests and the contents of the inventory's storages.
 func (s Sources) findOn(ctx context.Context, guests []pve.Guest, now time.Time) (Found, error) {
 	found := Found{Guests: guests, Configs: map[int]pve.GuestConfig{}, Unread: map[int]error{}, Volumes: map[string][]pve.Volume{}, Time: now}
 	seesAll, err := s.Host.SeesAllGuests(ctx)
@@ -43,36 +36,13 @@ func (s Sources) findOn(ctx context.Context, guests []pve.Guest, now time.Time) 
 		return found, fmt.Errorf("privileges of the token: %w", err)
 	}
 	found.Partial = !seesAll
-	if found.Off, err = s.hostsOff(ctx); err != nil {
+	if found.Off, err = hostsOff(ctx, s.Host, guests); err != nil {
 		return found, err
 	}
-	for _, guest := range guests {
-		if slices.Contains(found.Off, guest.Node) {
-			found.Unread[guest.VMID] = &OffError{guest.Node}
-			continue
-		}
-		if config, err := s.Host.GuestConfig(ctx, guest); err != nil {
-			found.Unread[guest.VMID] = err
-		} else {
-			found.Configs[guest.VMID] = config
-		}
+	if err := s.readConfigs(ctx, &found); err != nil {
+		return found, err
 	}
 	return found, s.readVolumes(ctx, found.Volumes)
-}
-
-// hostsOff returns the hosts of the cluster that are off. The status of a guest does not say it: for some minutes Proxmox VE shows the last
-// one that its host has sent (pve-manager, PVE/API2Tools.pm, extract_vm_stats and extract_node_stats).
-func (s Sources) hostsOff(ctx context.Context) (off []string, err error) {
-	nodes, err := s.Host.Nodes(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("hosts: %w", err)
-	}
-	for _, node := range nodes {
-		if node.Status == "offline" {
-			off = append(off, node.Name)
-		}
-	}
-	return off, nil
 }
 
 // readVolumes lists each storage of the inventory on its hosts, a shared one only on the first.

@@ -45,7 +45,7 @@ func (s Sources) findMachine(machine *Machine, mac string, found Found) {
 		return
 	}
 	machine.VM = guest.Status
-	if slices.Contains(found.Off, guest.Node) {
+	if found.Off[guest.Node] != nil {
 		machine.VM = unknown // its last status is shown for some minutes
 	}
 	if guest.Node != machine.Host {

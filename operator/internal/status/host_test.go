@@ -84,7 +84,7 @@ func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
 			unclear: []string{"which ISOs no machine boots: the configuration of VM 300 is not known (its host pve3 is off)"},
 		},
 		{
-			name:    "a guest is deleted meanwhile",
+			name:    "a host does not give a configuration",
 			answers: map[string]string{"/nodes/pve3/qemu/300/config": ""},
 			orphans: []status.Orphan{disk},
 			unclear: []string{"which ISOs no machine boots: the configuration of VM 300 is not known (Internal Server Error)"},
@@ -135,7 +135,7 @@ func TestATokenThatDoesNotSeeAllGuests(t *testing.T) {
 			require.Equal(t, status.Left{
 				Disks: []status.Orphan{{
 					What: "disk tank:vm-102-disk-0 (1.0 GiB)", Host: "pve1",
-					Do: "leave it until somebody who sees all machines says that there is no VM 102: " + remedy,
+					Do: "do not delete it before the list of all machines shows no VM 102: " + remedy,
 				}},
 				ISOs: []status.Orphan{{
 					What: earlierISO + " (1.0 GiB)", Host: "pve1",
@@ -215,7 +215,7 @@ func TestWhatADestroyLeavesWhileAHostIsOff(t *testing.T) {
 
 	sources.Host = clusterWith(t, map[string]string{"/nodes/pve3/qemu/300/config": ""})
 	_, err = sources.Left(t.Context(), nil)
-	require.EqualError(t, err, "configuration of VM 300: Internal Server Error")
+	require.EqualError(t, err, "configuration of VM 300 on pve3: Internal Server Error")
 }
 
 // inState is a state with virtual machine 101.

@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,6 +19,8 @@ type Left struct {
 	Disks []Orphan
 	// ISOs are the ISOs that its templates booted.
 	ISOs []Orphan
+	// Unclear are guests with the stack's VMIDs that may be its, since their hosts are off or do not answer.
+	Unclear []Orphan
 }
 
 // Left finds what a destroyed stack has left on its host. Deployment is the state from before the destroy; owners are the stack with
@@ -35,13 +36,32 @@ func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left,
 	if err != nil {
 		return left, err
 	}
-	for _, vmid := range sorted(found.Unread) {
-		var off *OffError // the guest is not one of ours, which the engine has just deleted
-		if err := found.Unread[vmid]; !errors.As(err, &off) {
-			return left, fmt.Errorf("configuration of VM %d: %w", vmid, err)
+	had := slices.Concat(state.VMIDs(s.Deployment), sorted(s.ours().Named))
+	unclear, err := found.unclear(func(guest pve.Guest) bool { return guest.Type == pve.TypeVM && slices.Contains(had, guest.VMID) })
+	if err != nil {
+		return left, err
+	}
+	left = LeftOf(found, owners, had, isos(s.Deployment))
+	left.Unclear = unclear
+	return left, nil
+}
+
+// unclear returns the guests that may be ours and whose hosts are off or do not answer: whether the run that was to make one was cut off is not
+// known then. A configuration that a host which answers does not give is an error, since a machine of the stack may have it.
+func (f Found) unclear(mayBeOurs func(pve.Guest) bool) (unclear []Orphan, err error) {
+	for _, guest := range f.Guests {
+		switch reason := f.Unread[guest.VMID]; {
+		case reason == nil:
+		case !isSilence(reason) && guest.Status != unknown:
+			return nil, fmt.Errorf("configuration of %s: %w", guest, reason)
+		case mayBeOurs(guest):
+			unclear = append(unclear, Orphan{
+				What: fmt.Sprintf("%s %d on %s, which may be of the stack: its configuration is not known (%v)", guestTypes[guest.Type], guest.VMID, guest.Node, reason),
+				Host: guest.Node, Do: "when its host answers, run `em-infra destroy` again, which says whether it is",
+			})
 		}
 	}
-	return LeftOf(found, owners, slices.Concat(state.VMIDs(s.Deployment), sorted(s.ours().Named)), isos(s.Deployment)), nil
+	return unclear, nil
 }
 
 // LeftOf returns what a stack has left on a host: machines of its owners, disks with its VMIDs, and its ISOs.
@@ -73,20 +93,22 @@ func (s Sources) LeftSystems(ctx context.Context, stack string, systems []System
 	if err != nil {
 		return left, fmt.Errorf("virtual machines and containers: %w", err)
 	}
-	off, err := s.hostsOff(ctx)
-	if err != nil {
+	mayBeOurs := func(guest pve.Guest) bool {
+		return slices.ContainsFunc(systems, func(s System) bool { return s.is(guest) })
+	}
+	found := Found{Configs: map[int]pve.GuestConfig{}, Unread: map[int]error{}}
+	found.Guests = slices.DeleteFunc(guests, func(guest pve.Guest) bool { return !mayBeOurs(guest) })
+	if found.Off, err = hostsOff(ctx, s.Host, found.Guests); err != nil {
 		return left, err
 	}
-	for _, guest := range guests {
-		// One on a host that is off is not one of ours, which the engine has just deleted.
-		if slices.Contains(off, guest.Node) || !slices.ContainsFunc(systems, func(s System) bool { return s.is(guest) }) {
-			continue
-		}
-		config, err := s.Host.GuestConfig(ctx, guest)
-		if err != nil {
-			return left, fmt.Errorf("configuration of %s: %w", guest, err)
-		}
-		if ownership.StackOfSystem(config["description"]) == stack {
+	if err := s.readConfigs(ctx, &found); err != nil {
+		return left, err
+	}
+	if left.Unclear, err = found.unclear(mayBeOurs); err != nil {
+		return left, err
+	}
+	for _, guest := range found.Guests {
+		if ownership.StackOfSystem(found.Configs[guest.VMID]["description"]) == stack {
 			left.Machines = append(left.Machines, leftMachine(guest))
 		}
 	}
@@ -114,7 +136,7 @@ func leftDisk(host string, volume pve.Volume, found Found) Orphan {
 	left := lostDisk(host, volume)
 	if found.Partial {
 		left.What = fmt.Sprintf("disk %s (%s)", volume.ID, gibibytes(volume.Bytes))
-		left.Remove, left.Do = "", fmt.Sprintf("leave it until somebody who sees all machines says that there is no VM %d: %s", volume.VMID, partial)
+		left.Remove, left.Do = "", fmt.Sprintf("do not delete it before the list of all machines shows no VM %d: %s", volume.VMID, partial)
 	}
 	return left
 }

@@ -90,11 +90,18 @@ func (r Report) AskForSystems(ctx context.Context, reader pve.Reader, wanted []S
 	if err != nil {
 		return r.WithUnread(fmt.Errorf("the systems: %w", err))
 	}
+	off, err := hostsOff(ctx, reader, guests)
+	if err != nil {
+		return r.WithUnread(fmt.Errorf("the systems: %w", err))
+	}
 	for _, system := range wanted {
 		system.Status = absent
 		at := slices.IndexFunc(guests, system.is)
 		if at >= 0 {
 			system.Status = guests[at].Status
+			if off[guests[at].Node] != nil {
+				system.Status = unknown // its last status is shown for some minutes
+			}
 			if guests[at].Node != system.Host {
 				system.On = guests[at].Node
 			}

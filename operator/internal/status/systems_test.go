@@ -24,14 +24,19 @@ func TestSystems(t *testing.T) {
 		{Name: "pihole", Type: status.Container, VMID: 212, Host: "pve1"}, {Name: "web", Type: status.Container, VMID: 213, Host: "pve1"},
 		{Name: "proxy", Type: status.Container, VMID: 214, Host: "pve1"}, {Name: "far", Type: status.Container, VMID: 215, Host: "pve3"},
 		{Name: "away", Type: status.VirtualMachine, VMID: 216, Host: "pve3"}, {Name: "full", Type: status.VirtualMachine, VMID: 217, Host: "pve1"},
+		{Name: "just", Type: status.VirtualMachine, VMID: 218, Host: "pve4"},
 	}
-	report := status.Sources{}.OfState(time.Now()).AskForSystems(t.Context(), guests(t, `[
-		{"vmid":210,"name":"tools","type":"qemu","node":"pve1","status":"running"}, {"vmid":211,"name":"mail","type":"qemu","node":"pve2","status":"running"},
-		{"vmid":212,"name":"pihole","type":"lxc","node":"pve1","status":"stopped"}, {"vmid":213,"name":"others","type":"lxc","node":"pve1","status":"running"},
-		{"vmid":214,"name":"proxy","type":"lxc","node":"pve2","status":"running"}, {"vmid":215,"type":"lxc","node":"pve3","status":"unknown"},
-		{"vmid":216,"type":"lxc","node":"pve3","status":"unknown"}, {"vmid":217,"name":"full","type":"qemu","node":"pve1","status":"io-error"}]`), wanted)
+	report := status.Sources{}.OfState(time.Now()).AskForSystems(t.Context(), answering(t, map[string]string{
+		"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve2","status":"online"}, {"node":"pve3","status":"unknown"}, {"node":"pve4","status":"offline"}]`,
+		"/cluster/resources": `[
+			{"vmid":210,"name":"tools","type":"qemu","node":"pve1","status":"running"}, {"vmid":211,"name":"mail","type":"qemu","node":"pve2","status":"running"},
+			{"vmid":212,"name":"pihole","type":"lxc","node":"pve1","status":"stopped"}, {"vmid":213,"name":"others","type":"lxc","node":"pve1","status":"running"},
+			{"vmid":214,"name":"proxy","type":"lxc","node":"pve2","status":"running"}, {"vmid":215,"type":"lxc","node":"pve3","status":"unknown"},
+			{"vmid":216,"type":"lxc","node":"pve3","status":"unknown"}, {"vmid":217,"name":"full","type":"qemu","node":"pve1","status":"io-error"},
+			{"vmid":218,"name":"just","type":"qemu","node":"pve4","status":"running"}]`,
+	}), wanted)
 	require.Equal(t, []string{
-		"mail is on pve2", "pihole is stopped", "web is absent", "proxy is on pve2", "far is unknown", "away is absent", "full is io-error",
+		"mail is on pve2", "pihole is stopped", "web is absent", "proxy is on pve2", "far is unknown", "away is absent", "full is io-error", "just is unknown",
 	}, report.Lacks())
 	var text strings.Builder
 	require.NoError(t, report.WriteText(&text))
@@ -44,6 +49,7 @@ proxy   pve1  CT 214 running on pve2
 far     pve3  CT 215 unknown
 away    pve3  VM 216 absent
 full    pve1  VM 217 io-error
+just    pve4  VM 218 unknown
 `)
 	require.Contains(t, text.String(), "system        mail: it is on pve2: `em-infra up` moves it to pve1, or write host: pve2 in systems.yaml\n"+
 		"system        pihole: it is stopped: `em-infra up` starts it\n"+
@@ -51,7 +57,8 @@ full    pve1  VM 217 io-error
 		"system        proxy: it is on pve2: move it back, or write host: pve2 in systems.yaml\n"+
 		"system        far: its host pve3 is off, or sends no status: start the host, or its service pvestatd\n"+
 		"system        away: it is not on its host: `em-infra up` makes it\n"+
-		"system        full: it is halted, since a disk of it could not be written: make room on its storage, or bring that back, then `qm resume 217` on pve1\n")
+		"system        full: it is halted, since a disk of it could not be written: make room on its storage, or bring that back, then `qm resume 217` on pve1\n"+
+		"system        just: its host pve4 is off, or sends no status: start the host, or its service pvestatd\n")
 
 	require.Empty(t, status.Sources{}.OfState(time.Now()).AskForSystems(t.Context(), guests(t, "[]"), nil).Systems, "a stack of hosts has none")
 	unread := status.Sources{}.OfState(time.Now()).AskForSystems(t.Context(), guests(t, "no list"), wanted)
