@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -93,8 +96,34 @@ func TestAHostThatCannotBeReached(t *testing.T) {
 	})
 	report := status.Sources{Inventory: theStack, Deployment: inState(), Host: host}.Report(t.Context(), time.Now())
 	require.Empty(t, report.Unread)
+	require.Contains(t, report.Unclear, "which machines of the stack the state does not know: the configurations of 4 guests of pve3 are not known: it does not answer (595 status code 595)")
 	require.LessOrEqual(t, asked.Load(), int64(2), "once, and once more by the client")
 	left, err := status.Sources{Inventory: theStack, Deployment: withTemplate(), Host: host}.Left(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, left.Unclear, "none has a VMID of the stack")
+}
+
+// TestManyGuestsAreOneClause: a host with many guests does not fill the page.
+func TestManyGuestsAreOneClause(t *testing.T) {
+	t.Parallel()
+	found := status.Found{Unread: map[int]error{}}
+	for vmid := range 40 {
+		found.Guests = append(found.Guests, pve.Guest{VMID: 300 + vmid, Node: "pve3", Type: "qemu"})
+		found.Unread[300+vmid] = &status.OffError{Host: "pve3"}
+	}
+	const of = "which machines of the stack the state does not know: "
+	require.Equal(t, []string{of + "the configurations of 40 guests of pve3 are not known: it is off"}, status.Ours{}.Unclear(found))
+	for vmid := range found.Unread {
+		found.Unread[vmid] = errors.New("unable to parse it")
+	}
+	require.Equal(t, []string{of + "the configurations of 40 guests, such as VM 300, VM 301, VM 302, are not known (the first: unable to parse it)"}, status.Ours{}.Unclear(found))
+	found.Guests = found.Guests[:2]
+	require.Equal(t, []string{of + "the configurations of VM 300, VM 301 are not known (the first: unable to parse it)"}, status.Ours{}.Unclear(found))
+}
+
+// TestUnclearIsCompleted: what cannot be said names commands, which JSON has completed as the text has.
+func TestUnclearIsCompleted(t *testing.T) {
+	t.Parallel()
+	report := reportOf(t, map[string]string{"/access/permissions": `{}`}).At(remedy.Place{Stack: "--stack home"})
+	require.Contains(t, report.Unclear[0], "`em-infra role --stack home` prints how")
 }

@@ -102,12 +102,7 @@ const partial = "the token does not see all guests; give it VM.Audit on /vms, `e
 
 // unseen returns why the configurations of all guests are not known, in clauses. It is empty if they are.
 func (f Found) unseen() string {
-	var texts []string
-	for _, guest := range f.Guests {
-		if err := f.Unread[guest.VMID]; err != nil {
-			texts = append(texts, fmt.Sprintf("the configuration of %s %d is not known (%v)", guestTypes[guest.Type], guest.VMID, err))
-		}
-	}
+	texts := f.unread(func(pve.Guest) bool { return true })
 	if f.Partial {
 		texts = append(texts, partial)
 	}

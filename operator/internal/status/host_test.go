@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"cmp"
 	"maps"
 	"net/netip"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/guestagent"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
@@ -71,6 +73,7 @@ func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		answers map[string]string
+		vm      string
 		orphans []status.Orphan
 		unclear []string
 	}{
@@ -81,18 +84,28 @@ func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
 				"/nodes": `[{"node":"pve1","status":"online"}, {"node":"pve3","status":"offline"}]`, "/nodes/pve3/qemu/300/config": "",
 			},
 			orphans: []status.Orphan{disk},
-			unclear: []string{"which ISOs no machine boots: the configuration of VM 300 is not known (its host pve3 is off)"},
+			unclear: []string{"which ISOs no machine boots: the configuration of VM 300 is not known (its host pve3 is off)", "which machines of the stack the state does not know: the configuration of VM 300 is not known (its host pve3 is off)"},
 		},
 		{
 			name:    "a host does not give a configuration",
 			answers: map[string]string{"/nodes/pve3/qemu/300/config": ""},
 			orphans: []status.Orphan{disk},
-			unclear: []string{"which ISOs no machine boots: the configuration of VM 300 is not known (Internal Server Error)"},
+			unclear: []string{"which ISOs no machine boots: the configuration of VM 300 is not known (Internal Server Error)", "which machines of the stack the state does not know: the configuration of VM 300 is not known (Internal Server Error)"},
 		},
 		{
 			name:    "nothing looks unused",
 			answers: map[string]string{"/nodes/pve3/qemu/300/config": "", "/nodes/pve1/storage/local/content": `[]`},
 			orphans: []status.Orphan{disk},
+			unclear: []string{"which machines of the stack the state does not know: the configuration of VM 300 is not known (Internal Server Error)"},
+		},
+		{
+			name: "a machine of the stack is on a host that is off",
+			answers: map[string]string{
+				"/nodes":                            `[{"node":"pve1","status":"online"}, {"node":"pve2","status":"offline"}]`,
+				"/cluster/resources":                `[{"vmid":101,"type":"qemu","node":"pve2","status":"running"}]`,
+				"/nodes/pve1/storage/local/content": `[]`,
+			},
+			vm: "unknown", orphans: []status.Orphan{disk},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -101,7 +114,7 @@ func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
 			require.Empty(t, report.Unread)
 			require.Equal(t, test.orphans, report.Orphans)
 			require.Equal(t, test.unclear, report.Unclear)
-			require.Equal(t, "running", report.Machines[0].VM)
+			require.Equal(t, cmp.Or(test.vm, "running"), report.Machines[0].VM)
 		})
 	}
 }
@@ -236,4 +249,17 @@ func withTemplate() apitype.DeploymentV3 {
 
 func urn(kind tokens.Type, name string) resource.URN {
 	return resource.NewURN("home", "em-infra", "", kind, name)
+}
+
+// TestTheGuestAgentOfAnotherGuest is not shown as that of the machine whose VMID it has.
+func TestTheGuestAgentOfAnotherGuest(t *testing.T) {
+	t.Parallel()
+	inv := *theStack
+	inv.Cluster.Talos.Schematic.Extensions = []string{guestagent.Extension}
+	for description, isOurs := range map[string]bool{"": true, "made by em-infra for stack away, cluster 0123456789ab": false} {
+		sources := sourcesOf(t, map[string]string{"/nodes/pve1/qemu/101/config": `{"name":"control-1","description":"` + description + `"}`})
+		sources.Inventory = &inv
+		machine := sources.Report(t.Context(), time.Now()).Machines[0]
+		require.Equal(t, isOurs, machine.GuestAgent != nil, description)
+	}
 }

@@ -81,6 +81,10 @@ func (o Ours) Unclear(found Found) []string {
 	if unseen := found.unseen(); unseen != "" && len(o.unusedISOs(found)) > 0 {
 		unclear = append(unclear, "which ISOs no machine boots: "+unseen)
 	}
+	isUnknown := func(guest pve.Guest) bool { return guest.Type == pve.TypeVM && !slices.Contains(o.VMIDs, guest.VMID) }
+	if unread := found.unread(isUnknown); len(unread) > 0 {
+		unclear = append(unclear, "which machines of the stack the state does not know: "+strings.Join(unread, ", "))
+	}
 	return unclear
 }
 

@@ -59,9 +59,12 @@ type Report struct {
 
 // At returns the report with its commands completed for a place.
 func (r Report) At(place remedy.Place) Report {
-	r.place, r.Orphans = place, slices.Clone(r.Orphans)
+	r.place, r.Orphans, r.Unclear = place, slices.Clone(r.Orphans), slices.Clone(r.Unclear)
 	for i := range r.Orphans {
 		r.Orphans[i] = r.Orphans[i].At(place)
+	}
+	for i := range r.Unclear {
+		r.Unclear[i] = place.Complete(r.Unclear[i])
 	}
 	return r
 }

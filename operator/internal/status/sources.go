@@ -60,7 +60,13 @@ func (s Sources) Report(ctx context.Context, now time.Time) Report {
 	if len(s.Kubeconfig) > 0 {
 		asks = append(asks, s.askKubernetes, s.readCertificates)
 	}
-	return r.WithUnread(inParallel(asks, func(ask func(context.Context, *Report) error) error { return ask(ctx, &r) })...)
+	unread := inParallel(asks, func(ask func(context.Context, *Report) error) error { return ask(ctx, &r) })
+	for i := range r.Machines {
+		if r.Machines[i].Taken != "" {
+			r.Machines[i].GuestAgent = nil // the other guest's
+		}
+	}
+	return r.WithUnread(unread...)
 }
 
 func (s Sources) machines() []Machine {
