@@ -62,8 +62,12 @@ func AskFor(ctx context.Context, limit time.Duration, talosconfig []byte, addres
 	switch {
 	case err == nil:
 		return nil
-	case isDeadline(err):
+	case isDeadline(err) && ctx.Err() != nil: // the time for all that is asked
+		return fmt.Errorf("its Talos API has not answered in time (%w)", context.Cause(ctx))
+	case isDeadline(err) && call.Err() != nil:
 		return ErrSilent
+	case isDeadline(err): // within the node
+		return fmt.Errorf("its Talos API: %s", status.Convert(err).Message())
 	case isUntimely(err):
 		return ErrUntimely
 	case isUnderAnotherPKI(err):
@@ -82,7 +86,7 @@ func isDeadline(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded
 }
 
-// isUnreached reports whether a call has failed because no connection could be made. Whoever ends one that was made is no silence (grpc-go,
+// isUnreached reports whether a call has failed because no connection could be made. The end of one that was made is no silence (grpc-go,
 // internal/transport/http2_client.go, NewHTTP2Client).
 func isUnreached(err error) bool {
 	return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "transport: Error while dialing")

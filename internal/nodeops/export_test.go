@@ -10,6 +10,7 @@ import (
 	"time"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -92,4 +93,9 @@ func KeepsMajority(members, controlPlanes []string, changed string) error {
 		listed = append(listed, &machineapi.EtcdMember{Hostname: strings.TrimSuffix(name, "+"), IsLearner: strings.HasSuffix(name, "+")})
 	}
 	return health.keepsMajority(listed, rolling.Node{Name: changed, ControlPlane: true})
+}
+
+// ReadObservation reads a node with a client.
+func ReadObservation(ctx context.Context, api *client.Client) error {
+	return new(Observation).read(ctx, api)
 }

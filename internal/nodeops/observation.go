@@ -2,6 +2,7 @@ package nodeops
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 
@@ -50,24 +51,36 @@ func (o Observation) Release() Release { return Release{Version: o.Talos, Schema
 // Observe reads the state of one node from its own API. The error is the node's answer, for use inside a sentence.
 func (h Health) Observe(ctx context.Context, address string) (Observation, error) {
 	var seen Observation
-	err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
-		release, err := readRelease(ctx, api)
-		if err != nil {
-			return err
-		}
-		seen.Talos, seen.Schematic = release.Version, release.Schematic
-		if err := seen.readStage(ctx, api.COSI); err != nil {
-			return err
-		}
-		if err := seen.readDisks(ctx, api.COSI); err != nil {
-			return err
-		}
-		if err := seen.readGateways(ctx, api.COSI); err != nil {
-			return err
-		}
-		return seen.readConfiguration(ctx, api.COSI)
-	})
+	err := h.ask(ctx, address, seen.read)
 	return seen, err
+}
+
+// errSlow is the error of a node that has answered a call, and not all of them in time. It is not silent.
+var errSlow = fmt.Errorf("its Talos API answers slowly, and has not said everything within %s", callTimeout)
+
+func (o *Observation) read(ctx context.Context, api *client.Client) error {
+	release, err := readRelease(ctx, api)
+	o.Talos, o.Schematic = release.Version, release.Schematic
+	if err == nil {
+		err = o.readResources(ctx, api.COSI)
+	}
+	if hasAnswered := o.Talos != ""; hasAnswered && isDeadline(err) && ctx.Err() != nil {
+		return errSlow
+	}
+	return err
+}
+
+func (o *Observation) readResources(ctx context.Context, resources state.State) error {
+	if err := o.readStage(ctx, resources); err != nil {
+		return err
+	}
+	if err := o.readDisks(ctx, resources); err != nil {
+		return err
+	}
+	if err := o.readGateways(ctx, resources); err != nil {
+		return err
+	}
+	return o.readConfiguration(ctx, resources)
 }
 
 func (o *Observation) readStage(ctx context.Context, resources state.State) error {

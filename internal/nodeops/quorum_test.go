@@ -1,14 +1,13 @@
 package nodeops_test
 
 import (
-	"context"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
@@ -42,23 +41,42 @@ func TestAControlPlaneRebootsWhenEtcdKeepsItsMajority(t *testing.T) {
 	}
 }
 
-// TestControlPlanesThatSayNothingHoldNobodyUp: those of a member that does are known at once, also while others that are listed before it accept
-// connections and say nothing.
-func TestControlPlanesThatSayNothingHoldNobodyUp(t *testing.T) {
+// TestControlPlanesThatSayNothingHoldUpNoList: the list of a control plane that answers is there before others, which come before it in the
+// inventory, accept connections and say nothing, have used up their time.
+func TestControlPlanesThatSayNothingHoldUpNoList(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
 	m.bringUp()
 	health := m.health()
+	var (
+		mu    sync.Mutex
+		asked []string
+		held  []net.Conn // one that is not referenced is closed
+	)
 	for _, deaf := range []string{"127.193.79.1", "127.193.79.2"} {
 		listener, err := net.Listen("tcp", net.JoinHostPort(deaf, strconv.Itoa(constants.ApidPort)))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = listener.Close() })
+		go func() {
+			for connection, err := listener.Accept(); err == nil; connection, err = listener.Accept() {
+				mu.Lock()
+				asked, held = append(asked, deaf), append(held, connection)
+				mu.Unlock()
+			}
+		}()
 		health.Nodes = slices.Insert(health.Nodes, 0, rolling.Node{Name: deaf, Address: netip.MustParseAddr(deaf), ControlPlane: true})
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // one that is silent takes five at least
-	defer cancel()
-	members, err := health.Members(ctx)
+	members, err := health.Members(t.Context())
 	require.NoError(t, err)
 	require.Len(t, members, 1)
 	require.Empty(t, members[0].Problem)
+	mu.Lock()
+	defer mu.Unlock()
+	for _, connection := range held {
+		_ = connection.Close() // nothing was sent
+	}
+	for _, deaf := range slices.Compact(slices.Sorted(slices.Values(asked))) {
+		times := len(slices.DeleteFunc(slices.Clone(asked), func(one string) bool { return one != deaf }))
+		require.Less(t, times, 3, "one whose time is used up is asked twice more: whether it is in maintenance mode, and whether it listens")
+	}
 }
