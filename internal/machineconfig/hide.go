@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
@@ -12,7 +13,7 @@ import (
 )
 
 // ErrUnreadable is the error of a text that is no machine configuration. It has no cause, which could quote a secret.
-var ErrUnreadable = errors.New("it is none that Talos reads")
+var ErrUnreadable = errors.New("Talos cannot read it")
 
 // Hide returns a machine configuration in Talos' own format, without comments, and with each secret replaced.
 func Hide(configuration []byte, replacement string) ([]byte, error) {
@@ -27,11 +28,12 @@ func Hide(configuration []byte, replacement string) ([]byte, error) {
 	return hideText(redacted, replacement)
 }
 
-// HidePatch replaces each secret in a patch of a configuration, which is a mapping or text that holds one, and reports whether there was
-// any. Text that cannot be read is replaced as a whole.
+// HidePatch replaces each secret in a patch of a configuration, which is a mapping or text that holds one, and deletes its comments, in which
+// former values may stand. It reports whether there was any of these. Text that cannot be read is replaced as a whole.
 func HidePatch(patch *yaml.Node, replacement string) bool {
+	commented := stripComments(patch)
 	if patch.Kind != yaml.ScalarNode {
-		return hide(patch, replacement)
+		return hide(patch, replacement) || commented
 	}
 	text, err := hideText([]byte(patch.Value), replacement)
 	if err != nil {
@@ -39,8 +41,21 @@ func HidePatch(patch *yaml.Node, replacement string) bool {
 	}
 	found := string(text) != patch.Value
 	patch.Value = string(text)
+	return found || commented
+}
+
+// stripComments deletes the comments of a node and of those below it, and reports whether there were any.
+func stripComments(node *yaml.Node) bool {
+	found := node.HeadComment != "" || node.LineComment != "" || node.FootComment != ""
+	node.HeadComment, node.LineComment, node.FootComment = "", "", ""
+	for _, below := range node.Content {
+		found = stripComments(below) || found
+	}
 	return found
 }
+
+// commented matches a text that may have a comment. One that has none is only written in another way.
+var commented = regexp.MustCompile(`(?m)(^|\s)#`)
 
 // Values returns the values of all documents of a configuration by their paths. The paths in a document with a kind begin with the kind
 // and its name.
@@ -53,7 +68,7 @@ func Values(configuration []byte) (map[string]string, error) {
 	return values, err
 }
 
-// hideText replaces the secrets in a text of one or several documents. A text without any stays as it is written.
+// hideText replaces the secrets in a text of one or several documents, and deletes its comments. A text without any stays as it is written.
 func hideText(text []byte, replacement string) ([]byte, error) {
 	all, err := documents(text)
 	if err != nil {
@@ -61,8 +76,9 @@ func hideText(text []byte, replacement string) ([]byte, error) {
 	}
 	var written bytes.Buffer
 	writer := yaml.NewEncoder(&written)
-	found := false
+	found := commented.Match(text)
 	for _, document := range all {
+		stripComments(document)
 		found = hide(document, replacement) || found
 		if err := writer.Encode(document); err != nil {
 			return nil, ErrUnreadable

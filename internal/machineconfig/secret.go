@@ -17,22 +17,29 @@ var (
 	// environments, and what registries are asked with.
 	private = regexp.MustCompile(`^(machine\.(files|env|pods|registries|kubelet\.credentialProviderConfig)|` +
 		`cluster\.(inlineManifests|extraManifestHeaders|(apiServer|controllerManager|scheduler)\.env)|ExtensionServiceConfig)\b`)
-	// open matches what is none in spite of that: what everybody in the cluster sees of a Node, and the names of what is hidden.
-	open = regexp.MustCompile(`^machine\.(nodeLabels|nodeTaints)\.|[tT]aints\[\d+\]\.key$|` +
+	// open matches values at these places, or of these names, that are no secrets: what everyone in the cluster sees of a Node, the names of what
+	// is hidden, keys of other kinds, paths of key files, and where registries are.
+	open = regexp.MustCompile(`^machine\.(nodeLabels|nodeTaints|nodeAnnotations)\.|[tT]aints\[\d+\]\.key$|\.topologyKey$|` +
+		`\.extraArgs\.[a-z-]+-client-key(\[\d+\])?$|^machine\.registries\.mirrors\..+\.(endpoints\[\d+\]|overridePath|skipFallback)$|` +
 		`^machine\.files\[\d+\]\.(path|permissions|op)$|^cluster\.inlineManifests\[\d+\]\.name$|` +
 		`^ExtensionServiceConfig\b.*\.(apiVersion|kind|name|mountPath)$`)
-	// within matches credentials within a URL: of its user, or as a parameter.
-	within = regexp.MustCompile(`://[^/@\s]*:[^/@\s]+@|(?i)[?&][^=&\s]*token=[^&\s]`)
+	// within matches credentials within a URL: of its user, or as a parameter, such as the signature of a URL that grants access by itself.
+	within = regexp.MustCompile(`://[^/@\s]*:[^/@\s]+@|(?i)[?&]([^=&\s]*(token|signature|secret|password)|sig)=[^&\s]`)
 	// index matches the place in a list at the end of a path.
 	index = regexp.MustCompile(`\[\d+\]$`)
 )
 
 // IsSecret reports whether a value of a machine configuration is not shown. Its path is one of [Values].
 func IsSecret(path, value string) bool {
-	if value == "" || open.MatchString(path) {
+	switch {
+	case value == "":
+		return false
+	case within.MatchString(value):
+		return true
+	case open.MatchString(path):
 		return false
 	}
 	name := index.ReplaceAllString(path, "")
 	name = name[strings.LastIndex(name, ".")+1:]
-	return credential.MatchString(name) && !public.MatchString(name) || private.MatchString(path) || within.MatchString(value)
+	return credential.MatchString(name) && !public.MatchString(name) || private.MatchString(path)
 }

@@ -21,9 +21,9 @@ func redactConfiguration(text string) ([]byte, error) {
 // keyPatches is the key of an inventory below which patches of machine configurations are listed.
 const keyPatches = "patches"
 
-var errInventory = errors.New("it is no YAML") // without the cause, which could quote a secret
+var errInventory = errors.New("it is not valid YAML") // without the cause, which could quote a secret
 
-// redactPatches returns a file of an inventory without the secrets in its patches. One without any stays as it is written.
+// redactPatches returns a file of an inventory without the secrets and the comments in its patches. One without any stays as it is written.
 func redactPatches(text []byte) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
@@ -48,6 +48,9 @@ func hidePatches(node *yaml.Node) bool {
 			found = hidePatches(inner) || found
 			continue
 		}
+		key := node.Content[i-1]
+		found = found || inner.HeadComment+inner.LineComment+inner.FootComment+key.FootComment != ""
+		inner.HeadComment, inner.LineComment, inner.FootComment, key.FootComment = "", "", "", "" // of the first patch, and of the last
 		for _, patch := range inner.Content {
 			found = machineconfig.HidePatch(patch, redacted) || found
 		}

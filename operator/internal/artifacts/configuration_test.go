@@ -81,18 +81,25 @@ func TestThePatchesOfAnInventoryHideTheSame(t *testing.T) {
   - name: cp-1
     secretRef: git-credentials
     patches:
-      - machine:
+      # token: ` + secret + `
+      - machine: # token: ` + secret + `
+          # token: ` + secret + `
           registries: {config: {ghcr.io: {auth: {password: ` + secret + `}}}}
       - |
         apiVersion: v1alpha1
         kind: VolumeConfig
         name: STATE
-        encryption: {provider: luks2, keys: [{slot: 0, static: {passphrase: ` + secret + `}}]}
+        encryption: {provider: luks2, keys: [{slot: 0, static: {passphrase: ` + secret + `}}]} # once ` + secret + `
+      # token: ` + secret + `
 `),
+		"commented.yaml": []byte("patches:\n  # token: " + secret + "\n  - machine: {install: {disk: /dev/sda}}\n  # token: " + secret + "\n\nname: k3s-dev # mine\n"),
 	}))
 	require.Equal(t, plain, read(t, run, "inventory/cluster.yaml"), "what has nothing to hide stays as it is")
 	hidden := read(t, run, "inventory/nodes.yaml")
 	require.NotContains(t, hidden, secret)
+	commented := read(t, run, "inventory/commented.yaml")
+	require.NotContains(t, commented, secret)
+	require.Contains(t, commented, "name: k3s-dev # mine")
 	require.Contains(t, hidden, "secretRef: git-credentials")
 	require.Contains(t, hidden, "password: '[secret]'")
 	require.Contains(t, hidden, "passphrase: '[secret]'")
@@ -101,5 +108,5 @@ func TestThePatchesOfAnInventoryHideTheSame(t *testing.T) {
 func TestAConfigurationThatIsNoneIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	err := begin(t).MachineConfigurations(map[string]string{"cp-1": "secret: {"})
-	require.EqualError(t, err, "machine configuration of cp-1: it is none that Talos reads: run up again")
+	require.EqualError(t, err, "machine configuration of cp-1: Talos cannot read it: run up again")
 }
