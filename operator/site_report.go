@@ -30,7 +30,7 @@ func (r *SiteReport) Add(ctx context.Context, o *Operator) error {
 		return context.Cause(ctx)
 	case err != nil:
 		stack.Refused, stack.Problem = errors.As(err, new(*RefusedError)), o.remedies().Complete(err.Error())
-		if drawn, err = o.pictureUnasked(content); err != nil { // its lab has not its network: it is drawn with its own addresses
+		if drawn, err = o.pictureUnasked(content); err != nil { // its lab does not have its network: it is drawn with its own addresses
 			drawn = unasked(content)
 		}
 	}

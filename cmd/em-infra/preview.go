@@ -35,7 +35,7 @@ lose the quorum or to change the machine secrets unless a flag names it; it refu
 cluster is created; and it refuses if the checks of preflight fail.
 
 Nodes that run an image of another schematic or release than the inventory's are named, too; up upgrades them in place, which is
-a change. With --refresh=false, a node that somebody upgraded by hand does not count as one.
+a change. With --refresh=false, a node that was upgraded by hand does not count as one.
 
 The fingerprint identifies the plan: up --plan FINGERPRINT carries out this plan, and refuses if up would do something
 else by then. --output markdown writes the preview as a comment for reviewers, for a forge; it contains no secret.

@@ -28,7 +28,7 @@ var ErrForbidden = errors.New("the token may not read it")
 // asked may itself report that of another one of its cluster.
 var ErrSilent = errors.New("the host does not answer")
 
-// silentError is the lack of an answer, in the words of whoever noticed it.
+// silentError is the lack of an answer, in the words of the client or host that noticed it.
 type silentError struct{ text string }
 
 func (e *silentError) Error() string { return e.text }

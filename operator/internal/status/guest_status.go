@@ -9,7 +9,7 @@ const (
 	running = "running"
 	// stopped is that of one that is switched off.
 	stopped = "stopped"
-	// paused is that of one whose processors somebody, or a task, has halted.
+	// paused is that of one whose processors a person or a task has halted.
 	paused = "paused"
 	// ioError is that of one that was halted because a disk could not be written.
 	ioError = "io-error"
@@ -19,7 +19,7 @@ const (
 	absent = "absent"
 )
 
-// statusRemedy returns what to do about a guest on a host that is there and does not run.
+// statusRemedy returns what to do about a guest that is on a host and does not run.
 func statusRemedy(status string, vmid int, host string) string {
 	switch status {
 	case stopped:

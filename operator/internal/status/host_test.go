@@ -159,7 +159,7 @@ func TestATokenThatDoesNotSeeAllGuests(t *testing.T) {
 	}
 }
 
-// TestAnISOThatWasJustDownloaded is none that nothing boots: the run that has downloaded it makes its template next.
+// TestAnISOThatWasJustDownloaded is no orphan: the run that has downloaded it makes its template next.
 func TestAnISOThatWasJustDownloaded(t *testing.T) {
 	t.Parallel()
 	volume := pve.Volume{ID: earlierISO, Content: "iso", Created: today.Add(-59 * time.Minute).Unix()}

@@ -219,7 +219,7 @@ func (m Machine) lacks(networked bool) string {
 	}
 }
 
-// Unregistered returns the machines that run and are well but for their Node, which somebody deleted or which is not registered yet.
+// Unregistered returns the machines that run and are well but for their Node, which was deleted or is not registered yet.
 // It returns nil if the Nodes could not be read.
 func (r Report) Unregistered() []Machine {
 	return slices.DeleteFunc(slices.Clone(r.Machines), func(m Machine) bool {

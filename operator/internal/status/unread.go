@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
@@ -20,19 +21,50 @@ func (r Report) WithUnread(reasons ...error) Report {
 		if reason == nil {
 			continue
 		}
-		r.Unread = append(r.Unread, reason.Error())
+		text := inOneLine(reason)
+		r.Unread = append(r.Unread, text)
 		if remedy := unreadRemedy(reason); remedy != "" {
 			if r.unreadRemedies == nil {
 				r.unreadRemedies = map[string]string{}
 			}
-			r.unreadRemedies[reason.Error()] = remedy
+			r.unreadRemedies[text] = remedy
 		}
 	}
 	return r
 }
 
-// unreadRemedy returns what to do about a reason; empty if it says that itself, or nothing is known about it.
+// unreadRemedy returns what to do about a reason; empty if it says that itself, nothing is known about it, or its parts have different ones.
 func unreadRemedy(reason error) string {
+	parts := partsOf(reason)
+	first := partRemedy(parts[0])
+	if slices.ContainsFunc(parts, func(part error) bool { return partRemedy(part) != first }) {
+		return ""
+	}
+	return first
+}
+
+// inOneLine returns the text of an error with the errors that it joins in one line. A line feed within one of these stays: it may be that of a
+// secret, which is found as it is when the text is printed.
+func inOneLine(err error) string {
+	parts, text := partsOf(err), err.Error()
+	for _, part := range parts[1:] {
+		text = strings.Replace(text, "\n"+part.Error(), "; "+part.Error(), 1)
+	}
+	return text
+}
+
+// partsOf returns the errors that an error joins; the error itself if it joins none.
+func partsOf(err error) []error {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if joined, isJoin := inner.(interface{ Unwrap() []error }); isJoin && len(joined.Unwrap()) > 0 { //nolint:errorlint // each error of the chain is looked at
+			return joined.Unwrap()
+		}
+	}
+	return []error{err}
+}
+
+// partRemedy returns what to do about an error that joins no others.
+func partRemedy(reason error) string {
 	var network *net.OpError
 	isRefused := errors.As(reason, &network) && network.Op == "dial"
 	switch {

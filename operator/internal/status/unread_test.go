@@ -35,6 +35,8 @@ func TestWhatToDoAboutWhatWasNotRead(t *testing.T) {
 		{"nothing", nil, ""},
 		{"silence of two", []error{silent, nil, refused}, "not read      etcd: its Talos API does not answer\n" +
 			"not read      Kubernetes API at https://192.168.20.10:6443: dial: connection refused\n" + itMayBeStarting},
+		{"several that are silent", []error{fmt.Errorf("etcd: %w", errors.Join(fmt.Errorf("cp-1: %w", nodeops.ErrSilent), fmt.Errorf("cp-2: %w", nodeops.ErrSilent)))}, "not read      etcd: cp-1: its Talos API does not answer; cp-2: its Talos API does not answer\n" + itMayBeStarting},
+		{"one of several that is silent", []error{fmt.Errorf("etcd: %w", errors.Join(fmt.Errorf("cp-1: %w", nodeops.ErrSilent), fmt.Errorf("cp-2: %w", nodeops.ErrForeign)))}, "not read      etcd: cp-1: its Talos API does not answer; cp-2: its Talos API is not this cluster's: the node belongs to another, or has no configuration\n"},
 		{"each its own", []error{silent, pve.ErrForbidden}, "not read      etcd: its Talos API does not answer\n" + itMayBeStarting + "not read      the token may not read it\n" + mayNotRead},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -57,7 +59,7 @@ func TestWhatAHostAnswers(t *testing.T) {
 		"another host cannot be reached": {595, itMayBeStarting},
 		"the token may not":              {http.StatusForbidden, "              → `em-infra role` prints what the token lacks\n"},
 		"it fails":                       {http.StatusInternalServerError, ""},
-		"nobody listens":                 {0, itMayBeStarting},
+		"nothing listens":                {0, itMayBeStarting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
