@@ -115,6 +115,7 @@ func (t tokenReplacement) run(ctx context.Context, options RotateTokenOptions) (
 			}
 			return false, t.checkOthers(ctx, id)
 		},
+		MayRemake: func(id string) (bool, error) { return t.mayRemake(ctx, id) },
 	}
 	rotation.Administrator.Token = cmp.Or(options.Administrator, t.host.Token)
 	step, err := rotation.Run(ctx)

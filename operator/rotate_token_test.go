@@ -88,10 +88,18 @@ func (s sealedStack) write(file, text string) {
 }
 
 // has writes a state with one secret.
-func (s sealedStack) has(secret string) {
-	s.write(filepath.Join(s.state, ".pulumi", "stacks", "em-infra", "home.json"), `{"version":3,"checkpoint":{"stack":"organization/em-infra/home","latest":{`+
+func (s sealedStack) has(secret string) { s.keeps(s.state, "home", secret) }
+
+// other writes another stack of the project: its configuration, and its state with one secret.
+func (s sealedStack) other(name, token, secret string) {
+	s.write(filepath.Join(s.dir, "Pulumi."+name+".yaml"), "encryptionsalt: "+s.salt+"\nconfig:\n  em-infra:proxmoxToken:\n    secure: "+s.seal(token)+"\n")
+	s.keeps(filepath.Join(s.dir, ".state"), name, secret)
+}
+
+func (s sealedStack) keeps(folder, stack, secret string) {
+	s.write(filepath.Join(folder, ".pulumi", "stacks", "em-infra", stack+".json"), `{"version":3,"checkpoint":{"stack":"organization/em-infra/`+stack+`","latest":{`+
 		`"manifest":{"time":"2026-01-02T03:04:05Z","magic":"m","version":"v3.254.0"},"secrets_providers":{"type":"passphrase","state":{"salt":"`+s.salt+`"}},`+
-		`"resources":[{"urn":"urn:pulumi:home::em-infra::a:b:C::d","custom":true,"type":"a:b:C",`+
+		`"resources":[{"urn":"urn:pulumi:`+stack+`::em-infra::a:b:C::d","custom":true,"type":"a:b:C",`+
 		`"outputs":{"token":{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","ciphertext":"`+s.seal(`"`+secret+`"`)+`"}}}],"metadata":{}}}}`)
 }
 
@@ -157,24 +165,54 @@ func TestATokenOfOtherStacksIsNotDeleted(t *testing.T) {
 	saved, _ := stack.session(host).State().Config()
 	host.Token = saved[stacks.Key(stacks.KeyProxmoxToken)].Value
 
-	configure := func(name, token string) {
-		stack.write(filepath.Join(stack.dir, "Pulumi."+name+".yaml"), "encryptionsalt: "+stack.salt+"\nconfig:\n  em-infra:proxmoxToken:\n    secure: "+stack.seal(token)+"\n")
-	}
-	configure("elsewhere", "em-infra@pve!operator=11111111-2222-3333-4444-555555555555")
-	configure("systems", "em-infra@pve!operator="+secret)
+	former := "em-infra@pve!operator=" + secret
+	stack.other("elsewhere", "em-infra@pve!operator=11111111-2222-3333-4444-555555555555", "none")
+	stack.other("systems", former, former)
 	stack.write(filepath.Join(stack.dir, "Pulumi.locked.yaml"), "encryptionsalt: v1:AAAA:v1:AAAA:AAAA\nconfig:\n  em-infra:proxmoxToken:\n    secure: v1:AAAA:AAAA\n")
 	s := stack.sessionIn(work, told, host)
 	_, err = s.RotateTokenOn(t.Context(), options)
 	require.EqualError(t, err, "the token em-infra@pve!operator is that of other stacks as well (systems), which would lose Proxmox VE: "+
-		"set another one as em-infra:proxmoxToken of each, bring each of them up, then run `em-infra rotate proxmox-token --stack home` again")
+		"set the new one, which stack home has, as em-infra:proxmoxToken of each, bring each of them up, then run `em-infra rotate proxmox-token --stack home` again")
 	require.ErrorAs(t, err, new(*operator.RefusedError))
 	require.NoError(t, s.TellUnreadTokens(t.Context()))
 	require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: the tokens of these stacks cannot be read here: locked; one that has the former token as well loses Proxmox VE when that is deleted"}))
 
-	configure("systems", host.Token)
+	stack.other("systems", host.Token, former)
+	_, err = s.RotateTokenOn(t.Context(), options)
+	require.ErrorContains(t, err, "is that of other stacks as well (systems)", "its state has it until the next up")
+
+	stack.other("systems", host.Token, host.Token)
 	rotated, err := s.RotateTokenOn(t.Context(), options)
 	require.NoError(t, err)
 	require.Equal(t, &operator.TokenRotated{Former: "em-infra@pve!operator"}, rotated)
+}
+
+// TestANewTokenOfAnotherStackIsNotMadeAnew: of two stacks with one token, the second one is told to take that which the first one has made.
+// Where it cannot see whether the first has it, it makes one of its own.
+func TestANewTokenOfAnotherStackIsNotMadeAnew(t *testing.T) {
+	t.Parallel()
+	secret := rand.Text()
+	host, stack := hostWithTokens(t, secret), newSealedStack(t)
+	options := operator.RotateTokenOptions{Administrator: "admin@pve!all=" + secret}
+	stack.has("none")
+	_, err := stack.session(host).RotateTokenOn(t.Context(), options)
+	require.NoError(t, err)
+	saved, _ := stack.session(host).State().Config()
+	made := saved[stacks.Key(stacks.KeyProxmoxToken)].Value
+	stack.other("first", made, made)
+	_, err = stack.session(host).RotateTokenOn(t.Context(), options)
+	require.EqualError(t, err, "the token em-infra@pve!operator-r2 replaces that of stack home already, and other stacks have it (first): "+
+		"set it as em-infra:proxmoxToken of stack home as well, run `em-infra up --stack home`, then `em-infra rotate proxmox-token --stack home` again")
+	require.ErrorAs(t, err, new(*operator.RefusedError))
+
+	stack.write(filepath.Join(stack.dir, "Pulumi.first.yaml"), "encryptionsalt: v1:AAAA:v1:AAAA:AAAA\nconfig:\n  em-infra:proxmoxToken:\n    secure: v1:AAAA:AAAA\n")
+	stack.keeps(filepath.Join(stack.dir, ".state"), "first", "none")
+	rotated, err := stack.session(host).RotateTokenOn(t.Context(), options)
+	require.NoError(t, err)
+	require.Equal(t, &operator.TokenRotated{Made: "em-infra@pve!operator-r3", Former: "em-infra@pve!operator"}, rotated)
+	host.Token = made
+	_, err = host.Reach(t.Context())
+	require.NoError(t, err)
 }
 
 // TestATokenFromElsewhereIsNotReplaced: the new one is written into the configuration, over which the environment wins.

@@ -23,6 +23,9 @@ type TokenRotation struct {
 	Save func(token string) error
 	// IsUsed reports whether the state of the stack still contains the token with that ID.
 	IsUsed func(id string) (bool, error)
+	// MayRemake reports whether the token with that ID, which was made to replace the present one, is that of a killed run and of nothing else,
+	// so that it may be deleted. Otherwise another one is made. Its error ends the rotation before anything is changed.
+	MayRemake func(id string) (bool, error)
 	// Now returns the present time.
 	Now func() time.Time
 }
@@ -93,17 +96,10 @@ func (r TokenRotation) replace(ctx context.Context, tokens Tokens, id string, se
 	if settings.Expire != 0 && r.Lifetime == 0 {
 		return nil, ErrTokenEnds
 	}
-	next, comment := nextTokenID(id), replaces+id[strings.Index(id, "!")+1:]
-	lost, there, err := tokens.Find(ctx, next)
-	switch {
-	case err != nil:
+	comment := replaces + id[strings.Index(id, "!")+1:]
+	next, err := r.free(ctx, tokens, id, comment)
+	if err != nil {
 		return nil, err
-	case there && lost.Comment != comment:
-		return nil, fmt.Errorf("the token %s exists already and was not made for this: delete it, or give it another name", next)
-	case there: // a killed run has made it, and its secret is lost
-		if err := tokens.Delete(ctx, next); err != nil {
-			return nil, err
-		}
 	}
 	wanted := TokenSettings{Comment: comment, Separated: settings.Separated}
 	if r.Lifetime > 0 {
@@ -117,6 +113,31 @@ func (r TokenRotation) replace(ctx context.Context, tokens Tokens, id string, se
 		return nil, errors.Join(err, tokens.Delete(context.WithoutCancel(ctx), next))
 	}
 	return &TokenStep{Made: next, Former: id}, r.Save(token)
+}
+
+// free returns the ID of the new token, which no token has. One that a killed run has made, whose secret is lost, is deleted for that; one
+// that was made for something else in use stays, and the next number is taken.
+func (r TokenRotation) free(ctx context.Context, tokens Tokens, id, comment string) (string, error) {
+	for next := nextTokenID(id); ; next = nextTokenID(next) {
+		made, there, err := tokens.Find(ctx, next)
+		switch {
+		case err != nil:
+			return "", err
+		case !there:
+			return next, nil
+		case !strings.HasPrefix(made.Comment, replaces):
+			return "", fmt.Errorf("the token %s exists already and was not made for this: delete it, or give it another name", next)
+		case made.Comment != comment:
+			continue
+		}
+		isLost, err := r.MayRemake(next)
+		if err != nil {
+			return "", err
+		}
+		if isLost {
+			return next, tokens.Delete(ctx, next)
+		}
+	}
 }
 
 // try gives the new token the entries of the present one, and compares their privileges.

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ type rotating struct {
 	*emulated
 	rotation pve.TokenRotation
 	used     []string // what the state contains
+	taken    []string // what other stacks have
 }
 
 func newRotating(t *testing.T) *rotating {
@@ -31,8 +33,9 @@ func newRotating(t *testing.T) *rotating {
 	administrator.Token = "admin@pve!all=" + secret
 	r.rotation = pve.TokenRotation{
 		Present: r.connection, Administrator: administrator, Now: r.clock.Now,
-		Save:   func(token string) error { r.rotation.Present.Token = token; return nil },
-		IsUsed: func(id string) (bool, error) { return len(r.used) > 0 && r.used[0] == id, nil },
+		Save:      func(token string) error { r.rotation.Present.Token = token; return nil },
+		IsUsed:    func(id string) (bool, error) { return len(r.used) > 0 && r.used[0] == id, nil },
+		MayRemake: func(id string) (bool, error) { return !slices.Contains(r.taken, id), nil },
 	}
 	return r
 }
@@ -107,6 +110,37 @@ func TestARotationGoesOn(t *testing.T) {
 	require.ErrorContains(t, err, "refuses the token "+tokenID+"-r2")
 	_, err = r.rotation.Present.Reach(t.Context())
 	require.NoError(t, err)
+}
+
+// TestATokenThatAnotherHasIsNotMadeAnew: two stacks with one token replace it one after the other, and both new ones work.
+func TestATokenThatAnotherHasIsNotMadeAnew(t *testing.T) {
+	t.Parallel()
+	r := newRotating(t)
+	second := r.rotation
+	_, err := r.rotation.Run(t.Context())
+	require.NoError(t, err)
+	r.taken = []string{tokenID + "-r2"}
+
+	refused := errors.New("another stack has it")
+	second.MayRemake = func(string) (bool, error) { return false, refused }
+	_, err = second.Run(t.Context())
+	require.ErrorIs(t, err, refused)
+	second.MayRemake = r.rotation.MayRemake
+	second.Save = func(token string) error { second.Present.Token = token; return nil }
+	step, err := second.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, &pve.TokenStep{Made: tokenID + "-r3", Former: tokenID}, step)
+
+	step, err = r.rotation.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, &pve.TokenStep{Former: tokenID}, step)
+	step, err = r.rotation.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, &pve.TokenStep{Made: tokenID + "-r4", Former: tokenID + "-r2"}, step, "r3 was made for another one")
+	for _, present := range []pve.Connection{r.rotation.Present, second.Present} {
+		_, err = present.Reach(t.Context())
+		require.NoError(t, err)
+	}
 }
 
 func TestTokensThatAreNotReplaced(t *testing.T) {
