@@ -112,35 +112,6 @@ func (r *etcdRestoration) controlPlanes() []rolling.Node {
 	return slices.DeleteFunc(slices.Clone(r.health.Nodes), func(n rolling.Node) bool { return !n.ControlPlane })
 }
 
-// resumed returns the etcdRestoration that an earlier run has begun. One that has not touched anything is forgotten if another snapshot is
-// asked for, or if the machine that it was to replace still has its data. One that has emptied the control planes takes another snapshot as
-// long as etcd has none: the first may be damaged.
-func (s *restorer) resumed(r *etcdRestoration, begun etcdrestore.Note) (*etcdRestoration, error) {
-	isOther := s.asked != nil && s.asked.From != "" && s.asked.From != begun.Snapshot
-	data := r.seen.DataOf(begun.On)
-	switch {
-	case begun.Emptied && isOther && (data == etcdrestore.None || data == etcdrestore.Unconfigured):
-		begun.Snapshot = s.asked.From
-	case begun.Emptied && isOther:
-		return nil, refused(s.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun, and %s may have its data: run `em-infra etcd restore` without --from first, which ends it", begun.Snapshot, begun.On)))
-	case isOther, begun.Replaces && !begun.Emptied && data == etcdrestore.Some:
-		if s.plan != nil {
-			return r, nil
-		}
-		return r, s.restoreNotes().End()
-	case !slices.ContainsFunc(r.controlPlanes(), func(n rolling.Node) bool { return n.Name == begun.On }):
-		return nil, refused(s.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun on %s, which is no control plane of nodes.yaml any more: put it back there, run `em-infra etcd restore`, which ends it, and take it out then", begun.Snapshot, begun.On)))
-	}
-	r.note, r.seen.Ordered = begun, begun.Ordered
-	if !begun.Emptied && !begun.Replaces { // they may have data of the time before, and a quorum
-		if err := s.checkSilent(r); err != nil {
-			return nil, err
-		}
-	}
-	s.recovered(fmt.Sprintf("the restore of etcd from %s that was begun at %s goes on", begun.Snapshot, begun.Begun.UTC().Format("2006-01-02 15:04:05 UTC")))
-	return r, nil
-}
-
 // risk returns what the restore means for the control planes; nil for no restore.
 func (r *etcdRestoration) risk() *risk.Restore {
 	if r == nil || r.isDone {

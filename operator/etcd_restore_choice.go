@@ -95,11 +95,17 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 // checkSilent refuses while a control plane runs and does not answer: with others like it, it may still have a quorum, and two clusters
 // with the same keys would run side by side.
 func (s *restorer) checkSilent(r *etcdRestoration) error {
+	vmids := s.vmids()
+	return refused(s.place.CompleteError(cmp.Or(r.seen.StillRun(vmids), r.seen.MajorityIsOff(vmids))))
+}
+
+// vmids returns the VMIDs of the nodes by their names.
+func (s *restorer) vmids() map[string]int {
 	vmids := map[string]int{}
 	for _, node := range s.inventory.Nodes {
 		vmids[node.Name] = node.VMID
 	}
-	return refused(s.place.CompleteError(cmp.Or(r.seen.StillRun(vmids), r.seen.MajorityIsOff())))
+	return vmids
 }
 
 // powerOf returns the status of each node's VM that is there, by the name of the node.

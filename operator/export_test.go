@@ -149,15 +149,18 @@ func (s *session) Spares(options UpOptions, restoring *EtcdRestoreOptions) (bool
 	return s.spares(of), err
 }
 
-// Resumed returns how a restore of etcd that was begun goes on, if a snapshot is asked for or none.
-func (s *session) Resumed(seen etcdrestore.Seen, nodes []rolling.Node, begun etcdrestore.Note, from string) (etcdrestore.Note, error) {
-	s.restorer.asked = &EtcdRestoreOptions{From: from}
+// Resumed returns how a restore of etcd that was begun goes on in one that is asked for, or in an up.
+func (s *session) Resumed(seen etcdrestore.Seen, nodes []rolling.Node, begun etcdrestore.Note, asked *EtcdRestoreOptions) (etcdrestore.Note, error) {
+	s.restorer.asked = asked
 	r, err := s.restorer.resumed(&etcdRestoration{seen: seen, health: nodeops.Health{Nodes: nodes}}, begun)
 	if err != nil {
 		return etcdrestore.Note{}, err
 	}
 	return r.note, nil
 }
+
+// RestoreNotes are the notes of a restore of etcd.
+func (s *session) RestoreNotes() etcdrestore.Notes { return s.restorer.restoreNotes() }
 
 // WithBackups has the session keep its backups where the workspace has them now.
 func (s *session) WithBackups() { s.state.Backups = s.backups() }

@@ -151,7 +151,7 @@ func TestControlPlanesThatAreOnlyOffAreStarted(t *testing.T) {
 		{"one is off, one is gone", map[string]string{"cp-1": "running", "cp-2": "stopped"}, ""},
 		{"two are gone", map[string]string{"cp-1": "running"}, ""},
 	} {
-		err := etcdrestore.Seen{ControlPlanes: seen, Power: test.power}.MajorityIsOff()
+		err := etcdrestore.Seen{ControlPlanes: seen, Power: test.power}.MajorityIsOff(nil)
 		if test.want == "" {
 			require.NoError(t, err, test.name)
 		} else {

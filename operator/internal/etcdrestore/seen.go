@@ -47,11 +47,12 @@ func (s Seen) SwitchedOff() (names []string) {
 	return names
 }
 
-// StillRun returns an error for each control plane that is silent and whose machine runs, unless it reboots by order, given the VMIDs by their names. If they and those
-// that are off are a majority, one that is only stopped would stop the restore again, so its machine has to be deleted.
+// StillRun returns an error for each control plane that is silent and whose machine runs, unless it reboots by order, given the VMIDs by
+// their names. If they and those that are off are a majority, one that is only stopped would stop the restore again, so its machine has to
+// be deleted.
 func (s Seen) StillRun(vmids map[string]int) error {
 	var run []error
-	away := len(s.SwitchedOff())
+	away := len(s.offWithData())
 	for _, node := range s.ControlPlanes {
 		if s.mayRun(node) {
 			away++
@@ -72,14 +73,27 @@ func (s Seen) StillRun(vmids map[string]int) error {
 	return errors.Join(run...)
 }
 
-// MajorityIsOff returns an error if a majority of the control planes is only switched off. Switched on by the run, they would be an etcd
-// of their own beside the restored one.
-func (s Seen) MajorityIsOff() error {
-	off := s.SwitchedOff()
+// offWithData returns the control planes that are off and were not ordered to delete their data, which may be a quorum of the time before.
+func (s Seen) offWithData() []string {
+	return slices.DeleteFunc(s.SwitchedOff(), func(name string) bool { return slices.Contains(s.Ordered, name) })
+}
+
+// MajorityIsOff returns an error if a majority of the control planes is only switched off, given the VMIDs by their names. Switched on by the
+// run, they would be an etcd of their own beside the restored one. An up starts them as long as no data was ordered to be deleted; after that
+// it goes on with the restore, so a person has to.
+func (s Seen) MajorityIsOff(vmids map[string]int) error {
+	off := s.offWithData()
 	if len(off) < len(s.ControlPlanes)/2+1 {
 		return nil
 	}
-	return fmt.Errorf("%s of %d control planes are switched off, and may have all data of etcd: run `em-infra up`, which starts them; only if that does not help, delete their VMs, then run `em-infra etcd restore` again",
+	if len(s.Ordered) == 0 {
+		return fmt.Errorf("%s of %d control planes are switched off, and may have all data of etcd: run `em-infra up`, which starts them; only if that does not help, delete their VMs, then run `em-infra etcd restore` again",
+			strings.Join(off, ", "), len(s.ControlPlanes))
+	}
+	for i, name := range off {
+		off[i] = fmt.Sprintf("%s (VM %d)", name, vmids[name])
+	}
+	return fmt.Errorf("a restore of etcd was begun, and %s of %d control planes are switched off and have data of the time before: start their VMs in Proxmox VE, or delete them if they do not come up, then run `em-infra etcd restore` again",
 		strings.Join(off, ", "), len(s.ControlPlanes))
 }
 
