@@ -11,6 +11,7 @@ import (
 	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
@@ -72,9 +73,11 @@ func signByNewKey(ctx context.Context, r *secretsRun) error {
 	})
 }
 
-// tokenPatience is how long the controller manager may take to make the tokens in Secrets anew, and rolloutPatience how long workloads may
-// take to restart: a node of a DaemonSet after the other, on slow hardware.
+// tokenPatience is how long the controller manager may take to make the tokens in Secrets anew, rolloutPatience how long workloads may take
+// to restart: a node of a DaemonSet after the other, on slow hardware, and unheardPatience how long the Node of a machine that was just
+// stopped may still be Ready.
 const (
+	unheardPatience = 2 * time.Minute
 	tokenPatience   = 5 * time.Minute
 	rolloutPatience = 20 * time.Minute
 )
@@ -108,11 +111,7 @@ func restartAddons(ctx context.Context, r *secretsRun) error {
 	if err != nil {
 		return err
 	}
-	forgotten, err := accounttokens.ForgetNodes(ctx, api, rolling.Names(r.left)) // their machines are off
-	if len(forgotten) > 0 {
-		r.emit(Note{Text: "no longer a Node of the cluster, since its machine is lost: " + strings.Join(forgotten, ", ")})
-	}
-	if err != nil {
+	if err := forgetLost(ctx, r, api); err != nil {
 		return err
 	}
 	restarted, err := accounttokens.Restart(ctx, api, namespaces, r.note.Begun, rolloutPatience)
@@ -131,6 +130,18 @@ func restartAddons(ctx context.Context, r *secretsRun) error {
 		r.emit(Note{Text: "restart what talks to the Kubernetes API and does not read its token again, in: " + strings.Join(elsewhere, ", ")})
 	}
 	return nil
+}
+
+// forgetLost deletes the Nodes of the machines that are left out, after it has said so.
+func forgetLost(ctx context.Context, r *secretsRun, api kubernetes.Interface) error {
+	lost, err := accounttokens.LostNodes(ctx, api, rolling.Names(r.left), unheardPatience)
+	if err != nil {
+		return err
+	}
+	if len(lost) > 0 {
+		r.emit(Note{Text: "these machines are lost, so their Nodes are deleted: " + strings.Join(lost, ", ")})
+	}
+	return accounttokens.ForgetNodes(ctx, api, lost)
 }
 
 // addonNamespaces returns kube-system and the namespaces of the objects in the state, sorted.

@@ -101,18 +101,35 @@ func TestWorkloadsThatDoNotRollOutByThemselves(t *testing.T) {
 // TestNodesThatAreLostAreForgotten, so that no DaemonSet waits for its pods there.
 func TestNodesThatAreLostAreForgotten(t *testing.T) {
 	t.Parallel()
-	api := fake.NewSimpleClientset(&corev1.Node{ObjectMeta: object("", "worker-1")}, &corev1.Node{ObjectMeta: object("", "worker-2")})
-	forgotten, err := accounttokens.ForgetNodes(t.Context(), api, []string{"worker-2", "worker-3"})
+	lost := nodeThat("worker-2", corev1.ConditionUnknown)
+	api := fake.NewSimpleClientset(nodeThat("worker-1", corev1.ConditionTrue), lost)
+	names, err := accounttokens.LostNodes(t.Context(), api, []string{"worker-2", "worker-3"}, short)
 	require.NoError(t, err)
-	require.Equal(t, []string{"worker-2"}, forgotten)
+	require.Equal(t, []string{"worker-2"}, names)
+	require.NoError(t, accounttokens.ForgetNodes(t.Context(), api, append(names, "worker-3")))
 	left, err := api.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, left.Items, 1)
 	require.Equal(t, "worker-1", left.Items[0].Name)
 
 	api.PrependReactor("delete", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("refused") })
-	_, err = accounttokens.ForgetNodes(t.Context(), api, []string{"worker-1"})
-	require.EqualError(t, err, "delete the Node worker-1: refused")
+	require.EqualError(t, accounttokens.ForgetNodes(t.Context(), api, []string{"worker-1"}), "delete the Node worker-1: refused")
+}
+
+// TestANodeThatLivesIsNotLost: its machine does not answer here, and the API server hears from it.
+func TestANodeThatLivesIsNotLost(t *testing.T) {
+	t.Parallel()
+	api := fake.NewSimpleClientset(nodeThat("worker-1", corev1.ConditionTrue), nodeThat("worker-2", corev1.ConditionFalse))
+	_, err := accounttokens.LostNodes(t.Context(), api, []string{"worker-1", "worker-2"}, short)
+	require.EqualError(t, err, "the Node worker-1 is Ready, so the API server hears from its machine, which runs on with the former secrets: stop it")
+
+	api.PrependReactor("get", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("refused") })
+	_, err = accounttokens.LostNodes(t.Context(), api, []string{"worker-1"}, short)
+	require.EqualError(t, err, "read the Node worker-1: refused")
+}
+
+func nodeThat(name string, ready corev1.ConditionStatus) *corev1.Node {
+	return &corev1.Node{ObjectMeta: object("", name), Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
 }
 
 // server returns an API server that issues a token of a key and accepts those of that key.

@@ -2,25 +2,56 @@ package accounttokens
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 )
 
-// ForgetNodes deletes the Nodes of machines that are lost for good, and returns the names of those that were there. A DaemonSet wants a pod
-// on each Node, and would wait for those on a dead one without end.
-func ForgetNodes(ctx context.Context, api kubernetes.Interface, names []string) (forgotten []string, err error) {
-	for _, name := range names {
-		err := api.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})
-		if apierrors.IsNotFound(err) {
-			continue
+// LostNodes returns those names of machines that are lost for good that have a Node. It refuses those that the API server still hears from: a
+// machine that does not answer here may run all the same, as behind a firewall. One that was just stopped is waited for until the limit.
+func LostNodes(ctx context.Context, api kubernetes.Interface, names []string, limit time.Duration) (lost []string, err error) {
+	err = within(ctx, limit, func(ctx context.Context) error {
+		var alive []error
+		lost = nil
+		for _, name := range names {
+			node, err := api.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			switch {
+			case apierrors.IsNotFound(err):
+				continue
+			case err != nil:
+				return fmt.Errorf("read the Node %s: %w", name, err)
+			case isReady(node):
+				alive = append(alive, fmt.Errorf("the Node %s is Ready, so the API server hears from its machine, which runs on with the former secrets: stop it", name))
+			}
+			lost = append(lost, name)
 		}
-		if err != nil {
-			return forgotten, fmt.Errorf("delete the Node %s: %w", name, err)
+		return errors.Join(alive...)
+	})
+	return lost, err
+}
+
+// isReady reports whether the kubelet of a Node says that it takes pods. The controller manager sets it to unknown when it hears nothing.
+func isReady(node *corev1.Node) bool {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
 		}
-		forgotten = append(forgotten, name)
 	}
-	return forgotten, nil
+	return false
+}
+
+// ForgetNodes deletes the Nodes of machines that are lost for good. A DaemonSet wants a pod on each Node, and would wait for those on a dead
+// one without end.
+func ForgetNodes(ctx context.Context, api kubernetes.Interface, lost []string) error {
+	for _, name := range lost {
+		if err := api.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete the Node %s: %w", name, err)
+		}
+	}
+	return nil
 }

@@ -286,6 +286,7 @@ var fromSources = map[string][]string{
 		"not every control plane was emptied of its data of etcd (k3s-dev-control-1 has not rebooted yet): see the consoles of their VMs in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here",
 		"etcd has the data of the snapshot, and not every control plane has joined it (k3s-dev-control-2 is no member yet): see `em-infra status`, mend that, then run `em-infra etcd restore` again; it goes on from here",
 		"a restore of etcd was begun and has not ended: run `em-infra etcd restore` first, which goes on from there",
+		"a restore of etcd was begun, and k3s-dev-control-2 (VM 102), k3s-dev-control-3 (VM 103) of 3 control planes are switched off and have data of the time before: start their VMs in Proxmox VE, or delete them if they do not come up, then run `em-infra etcd restore` again",
 	},
 	"replace-without-snapshot": {"k3s-dev-control-1 is the only control plane, and is not replaced without a snapshot of etcd, which runs nowhere: bring etcd back first with `em-infra etcd restore`"},
 	"replaced-in-phases":       {"k3s-dev-control-1, k3s-dev-control-2 would be replaced one after the other, each with all phases: run up without --until and --only, or give one of them with --only-node"},
