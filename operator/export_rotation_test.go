@@ -19,6 +19,15 @@ func (s *session) Rotate(ctx context.Context, what string, renewed rotation.Repl
 	return r.next(ctx)
 }
 
+// KeepNew keeps new secrets in the state, as a rotation that is killed then. The function that is returned goes on with it.
+func (s *session) KeepNew(ctx context.Context, what string, renewed rotation.Replacements) (resume func() error, err error) {
+	r := secretsRun{session: s, secretsRotation: secretsRotation{what: what}}
+	err = r.change(ctx, func(exported *engine.Exported) error {
+		return rotation.Note{What: what, Begun: s.clock.Now(), Replacements: renewed}.In(&exported.Deployment)
+	})
+	return func() error { return r.prepare(ctx) }, err
+}
+
 // TellUnreadTokens says of which stacks the tokens cannot be read.
 func (s *session) TellUnreadTokens(ctx context.Context) error {
 	return s.tokenReplacement().tellUnread(ctx)

@@ -140,7 +140,8 @@ func (r *secretsRun) prepare(ctx context.Context) error {
 	if note != nil {
 		r.note = *note
 		r.recovered(fmt.Sprintf("the rotation that was begun at %s goes on with the same new secrets", note.Begun.UTC().Format("2006-01-02 15:04:05 UTC")))
-		return nil
+		_, err := r.state.BackUp(ctx, "rotating") // a kill after a change of the state has left none
+		return err
 	}
 	if len(exported.Deployment.PendingOperations) > 0 {
 		return refused(r.place.CompleteError(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up` first", r.workspace.Stack)))

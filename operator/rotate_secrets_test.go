@@ -29,3 +29,19 @@ func TestARotationBacksUpItsNewSecrets(t *testing.T) {
 		require.Equal(t, done, note.Done)
 	}
 }
+
+// TestARotationThatWasKilledBacksUpItsNewSecrets: they were written into the state, and into no backup.
+func TestARotationThatWasKilledBacksUpItsNewSecrets(t *testing.T) {
+	t.Parallel()
+	s, _, _, file := stateInFile(t)
+	require.NoError(t, os.WriteFile(file, []byte(stateWith("a:b:C")), 0o600))
+	resume, err := s.KeepNew(t.Context(), "talos-ca", rotation.Replacements{{Old: "0123456789abcdef", New: "fedcba9876543210"}})
+	require.NoError(t, err)
+	for range 2 {
+		require.NoError(t, resume())
+		backups, err := s.Backups()
+		require.NoError(t, err)
+		require.Len(t, backups, 1)
+		require.Equal(t, "rotating", backups[0].Reason)
+	}
+}
