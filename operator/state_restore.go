@@ -16,7 +16,6 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/backup"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
-	"github.com/em-infra/em-infra/operator/internal/rotation"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
@@ -28,7 +27,8 @@ type Restored struct {
 }
 
 // Restore replaces the state by a backup, after consent, whether the state is lost, damaged or wrong; "" means the newest backup that
-// is not of a state that a restore has replaced. It changes nothing else. Resources that were created after the backup stay on the host and are no longer in the state.
+// is not of a state that a restore has replaced. It changes nothing else. Resources that were created after the backup stay on the host and
+// are no longer in the state.
 func (o *Operator) Restore(ctx context.Context, backupName string) (*Restored, error) {
 	s, tools, err := o.beginWithState(ctx, "put the backup back")
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	r := s.restoration()
 	chosen, restored, err := r.choose(ctx, from)
 	if err != nil {
-		return nil, refused(err)
+		return nil, refused(s.place.CompleteError(err))
 	}
 	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkRotation(present.deployment, chosen, restored.Deployment, from != ""); err != nil {
+	if err := r.checkRotation(present, chosen, restored, from != ""); err != nil {
 		return nil, refused(s.place.CompleteError(err))
 	}
 	planned := Restoring{Backup: chosen}
@@ -133,6 +133,7 @@ func (r restoration) choose(ctx context.Context, name string) (backup.Backup, *e
 // presentState is the state that will be replaced.
 type presentState struct {
 	deployment apitype.DeploymentV3 // empty if there is no state, or if it cannot be read
+	text       []byte               // of the deployment
 	isMissing  bool
 	isDamaged  bool
 }
@@ -146,7 +147,7 @@ func (r restoration) present(ctx context.Context) (presentState, error) {
 	if err == nil {
 		var present *engine.Exported
 		if present, err = r.state.Read(text); err == nil {
-			return presentState{deployment: present.Deployment}, nil
+			return presentState{deployment: present.Deployment, text: text}, nil
 		}
 	}
 	if ctx.Err() != nil {
@@ -157,21 +158,6 @@ func (r restoration) present(ctx context.Context) (presentState, error) {
 	}
 	r.emit(StateDamaged{Reason: lastLine(err.Error())})
 	return presentState{isDamaged: true}, nil
-}
-
-// checkRotation refuses a backup without the new secrets of a rotation that was begun, which nodes may have alone, unless a person has
-// named it: then that is said.
-func (r restoration) checkRotation(present apitype.DeploymentV3, chosen backup.Backup, restored apitype.DeploymentV3, isNamed bool) error {
-	what := rotation.Begun(present)
-	if what == "" || rotation.Begun(restored) == what {
-		return nil
-	}
-	lacks := fmt.Sprintf("a rotation (%s) was begun and has not ended, and the backup %s does not have its new secrets, which nodes may have already", what, chosen.Name)
-	if !isNamed {
-		return fmt.Errorf("%s: run `em-infra rotate %s` again, which goes on from there; only if the rotation is to be given up, give --from the name of a backup", lacks, what)
-	}
-	r.emit(Note{Text: "warning: " + lacks})
-	return nil
 }
 
 // lastLine returns the last line of a CLI's output, which contains the error.

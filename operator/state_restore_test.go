@@ -16,6 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator"
+	"github.com/em-infra/em-infra/operator/internal/rotation"
 )
 
 // TestALostStateIsCreatedAfterTheConsent: an empty state would hide from up that the state is lost.
@@ -120,7 +121,7 @@ func TestARestoreTakesNoStateThatOneHasReplaced(t *testing.T) {
 
 	require.NoError(t, os.Remove(good.Path))
 	_, err = s.RestoreState(t.Context(), "")
-	require.EqualError(t, err, "all backups are of states that a restore has replaced: give --from the name of one that `em-infra state list` shows")
+	require.EqualError(t, err, "all backups are of states that a restore has replaced: give --from the name of one that `em-infra state list --stack k3s-dev` shows")
 }
 
 func backupNames(t *testing.T, s *testSession) (names []string) {
@@ -157,4 +158,54 @@ func TestAStateOfBeforeARotationThatHasNotEnded(t *testing.T) {
 	restored, err := s.RestoreState(t.Context(), "")
 	require.NoError(t, err)
 	require.Equal(t, during.Name, restored.Backup.Name)
+}
+
+// TestABackupOfAnotherPointOfARotation: one of an earlier rotation of the same kind has other secrets, and one from before a step would have
+// that repeated after later ones.
+func TestABackupOfAnotherPointOfARotation(t *testing.T) {
+	t.Parallel()
+	begun := time.Date(2026, 11, 26, 20, 0, 0, 0, time.UTC)
+	with := func(note *rotation.Note) string {
+		if note == nil {
+			return stateWith("a:b:C")
+		}
+		s, _, _, file := stateInFile(t)
+		require.NoError(t, os.WriteFile(file, []byte(stateWith("a:b:C")), 0o600))
+		exported, err := s.State().Fresh(t.Context())
+		require.NoError(t, err)
+		note.Replacements = rotation.Replacements{{Old: "0123456789abcdef", New: "fedcba9876543210"}}
+		require.NoError(t, note.In(&exported.Deployment))
+		require.NoError(t, s.State().Import(t.Context(), exported))
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return string(text)
+	}
+	const again = ": run `em-infra rotate talos-ca --stack k3s-dev` again, which goes on from there; only if the rotation is to be given up, give --from the name of a backup"
+	for _, test := range []struct {
+		name           string
+		present, kept  *rotation.Note
+		denied, warned string
+	}{
+		{"an earlier rotation", &rotation.Note{What: "talos-ca", Begun: begun}, &rotation.Note{What: "talos-ca", Begun: begun.Add(-time.Hour)}, "does not have its new secrets, which nodes may have already", ""},
+		{"before a step", &rotation.Note{What: "talos-ca", Begun: begun, Done: 2}, &rotation.Note{What: "talos-ca", Begun: begun, Done: 1}, "is from before its step 2, which is done", ""},
+		{"the same point", &rotation.Note{What: "talos-ca", Begun: begun, Done: 2}, &rotation.Note{What: "talos-ca", Begun: begun, Done: 2}, "", ""},
+		{"it has ended", nil, &rotation.Note{What: "talos-ca", Begun: begun, Done: 2}, "", "a rotation (talos-ca) was begun and has not ended, which the present state does not have: `em-infra rotate talos-ca --stack k3s-dev` goes on from there"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s, told, _, file := stateInFile(t)
+			saved, err := s.SaveBackup(time.Now().Add(-time.Hour), "rotating", []byte(with(test.kept)))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(file, []byte(with(test.present)), 0o600))
+			_, err = s.RestoreState(t.Context(), "")
+			if test.denied != "" {
+				require.EqualError(t, err, "a rotation (talos-ca) was begun and has not ended, and the backup "+saved.Name+" "+test.denied+again)
+				return
+			}
+			require.NoError(t, err)
+			if test.warned != "" {
+				require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: in the backup " + saved.Name + " " + test.warned}))
+			}
+		})
+	}
 }
