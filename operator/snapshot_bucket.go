@@ -51,6 +51,7 @@ func CopySnapshots(ctx context.Context, stack string, inv *inventory.Inventory, 
 	if err != nil {
 		return copies, err
 	}
+	remote.Spared = options.SparedSnapshots
 	copies.Bucket = remote.Objects.String()
 	copies.Sent, err = remote.SendMissing(ctx, local)
 	return copies, errors.Join(err, remote.Objects.Close())

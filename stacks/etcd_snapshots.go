@@ -98,6 +98,7 @@ func KeepSnapshot(ctx context.Context, stack string, inv *inventory.Inventory, o
 	if copier == nil {
 		copier = copyByTool
 	}
+	options.SparedSnapshots = append(slices.Clone(options.SparedSnapshots), saved.Name) // it is to be there, however old it seems
 	copies, err := copier(ctx, stack, inv, options)
 	kept.takes(copies, err)
 	return kept, nil

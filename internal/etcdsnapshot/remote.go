@@ -37,6 +37,9 @@ type Remote struct {
 	Cluster string
 	// Keep is the rule by which snapshots stay, as that of the store.
 	Keep retention.Rule
+	// Spared are the names of snapshots that are copied and stay whatever the rule is, as one that was just made by a clock that was set back.
+	// Default: none.
+	Spared []string
 	// OfPods is whether the rule is also for the snapshots that the cluster itself stores there: nothing but their names says whose they
 	// are. Default: false, they are not deleted.
 	OfPods bool
@@ -126,6 +129,9 @@ func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
 		keys[one.name] = one.key
 	}
 	for _, name := range r.Keep.Excess(namesOf(ours)) {
+		if slices.Contains(r.Spared, name.String()) {
+			continue
+		}
 		for _, key := range []string{keys[name], name.String() + descriptionEnding} { // in this order: what is left of a killed run has a description
 			if err := r.Objects.Delete(ctx, key); err != nil && !errors.Is(err, object.ErrNotFound) {
 				return deleted, err

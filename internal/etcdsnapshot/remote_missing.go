@@ -10,7 +10,7 @@ import (
 )
 
 // Missing returns the local snapshots that the bucket lacks and that the rule would keep there, newest first. It leaves out those of
-// another cluster, and those without a description.
+// another cluster, and those without a description. Those of [Remote.Spared] count as kept.
 func (r Remote) Missing(ctx context.Context, local []Snapshot) ([]Snapshot, error) {
 	there, err := r.Names(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (r Remote) Missing(ctx context.Context, local []Snapshot) ([]Snapshot, erro
 	excess := r.Keep.Excess(all)
 	var wanted []Snapshot
 	for _, name := range all {
-		if snapshot, isMissing := missing[name]; isMissing && !slices.Contains(excess, name) {
+		if snapshot, isMissing := missing[name]; isMissing && (!slices.Contains(excess, name) || slices.Contains(r.Spared, snapshot.Name)) {
 			wanted = append(wanted, snapshot)
 		}
 	}

@@ -61,3 +61,22 @@ func TestANewSnapshotStays(t *testing.T) {
 		require.FileExists(t, saved.Path)
 	}
 }
+
+// TestANewSnapshotIsSent into the bucket, and stays there, in the same case.
+func TestANewSnapshotIsSent(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore(t)
+	store.Keep = retention.Rule{Last: 1}
+	remote, _ := newRemote(t)
+	remote.Keep = store.Keep
+	ahead, made := save(t, store, evening.AddDate(1, 0, 0), k3s), save(t, store, evening, k3s)
+	send(t, remote, ahead)
+	sent, err := remote.SendMissing(t.Context(), []etcdsnapshot.Snapshot{made})
+	require.NoError(t, err)
+	require.Empty(t, sent)
+	remote.Spared = []string{made.Name}
+	sent, err = remote.SendMissing(t.Context(), []etcdsnapshot.Snapshot{made})
+	require.NoError(t, err)
+	require.Equal(t, []string{made.Name}, sent)
+	require.Contains(t, namesOf(t, remote), made.Name)
+}

@@ -56,18 +56,19 @@ func (r Remote) Compare(ctx context.Context, local []Backup) (there, missing []B
 	if there, err = r.List(ctx); err != nil {
 		return nil, nil, err
 	}
-	missing, _ = r.compare(there, local)
+	missing, _ = r.compare(there, local, nil)
 	return there, missing, nil
 }
 
-// Send copies what is missing of the local backups into the bucket, and deletes there what the rule does not keep. It returns the names of what it
-// has copied, with an error as well: the next call goes on from there.
-func (r Remote) Send(ctx context.Context, local []Backup) (sent []string, err error) {
+// Send copies what is missing of the local backups into the bucket, and deletes there what the rule does not keep. Those that are spared by
+// their names were just made, and are copied and stay whatever their times are. It returns the names of what it has copied, with an error as
+// well: the next call goes on from there.
+func (r Remote) Send(ctx context.Context, local []Backup, spared ...string) (sent []string, err error) {
 	there, err := r.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	missing, excess := r.compare(there, local)
+	missing, excess := r.compare(there, local, spared)
 	for _, one := range missing {
 		err := r.put(ctx, one)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +88,7 @@ func (r Remote) Send(ctx context.Context, local []Backup) (sent []string, err er
 }
 
 // compare returns the local backups that are to be sent, and those in the bucket that are to be deleted then, both newest first.
-func (r Remote) compare(there, local []Backup) (missing, excess []Backup) {
+func (r Remote) compare(there, local []Backup, spared []string) (missing, excess []Backup) {
 	all := slices.Clone(there)
 	for _, one := range local {
 		if !slices.ContainsFunc(there, one.isSameAs) {
@@ -97,7 +98,7 @@ func (r Remote) compare(there, local []Backup) (missing, excess []Backup) {
 	slices.SortStableFunc(all, newestFirst)
 	goes := retention.Excess(all, func(b Backup) string { return b.Reason }, r.Keep)
 	for _, one := range all {
-		switch tooOld := slices.Contains(goes, one); {
+		switch tooOld := slices.Contains(goes, one) && !slices.Contains(spared, one.Name); {
 		case one.Path != "" && !tooOld:
 			missing = append(missing, one)
 		case one.Path == "" && tooOld:

@@ -145,3 +145,24 @@ func TestBackupsInABucketNameTheirPassphrase(t *testing.T) {
 	require.Len(t, unread, 1)
 	require.ErrorContains(t, unread[0], "2026-11-21T12-01-00-up in file://")
 }
+
+// TestANewBackupIsSent, even if the clock of a machine was ahead when others were made, so that they count as newer.
+func TestANewBackupIsSent(t *testing.T) {
+	t.Parallel()
+	store := backup.Store{Dir: t.TempDir(), Keep: 1}
+	remote, _ := newRemote(t, 1)
+	ahead, err := store.Save(noon.AddDate(1, 0, 0), "up", []byte("first"))
+	require.NoError(t, err)
+	require.Equal(t, []string{ahead.Name}, send(t, remote, store))
+	made, err := store.Save(noon, "up", []byte("second"))
+	require.NoError(t, err)
+	local, err := store.List()
+	require.NoError(t, err)
+	sent, err := remote.Send(t.Context(), local, made.Name)
+	require.NoError(t, err)
+	require.Equal(t, []string{made.Name}, sent)
+	require.Contains(t, inBucket(t, remote), made.Name)
+	_, err = remote.Send(t.Context(), local, made.Name)
+	require.NoError(t, err)
+	require.Contains(t, inBucket(t, remote), made.Name, "it stays as long as it is the one that was made")
+}

@@ -115,7 +115,7 @@ func (s *State) BackUp(ctx context.Context, reason string) (*backup.Kept, error)
 		return nil, err
 	}
 	kept := backup.Kept{Backup: saved}
-	kept.Bucket, kept.NotInBucket = s.Send(ctx)
+	kept.Bucket, kept.NotInBucket = s.Send(ctx, saved.Name)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -123,8 +123,9 @@ func (s *State) BackUp(ctx context.Context, reason string) (*backup.Kept, error)
 	return &kept, nil
 }
 
-// Send copies the backups that the bucket with the state lacks, and returns the bucket; empty if the state is in none.
-func (s *State) Send(ctx context.Context) (string, error) {
+// Send copies the backups that the bucket with the state lacks, and returns the bucket; empty if the state is in none. What was just made is
+// spared by its name, however old it seems.
+func (s *State) Send(ctx context.Context, spared ...string) (string, error) {
 	if s.Bucket == nil {
 		return "", nil
 	}
@@ -134,7 +135,7 @@ func (s *State) Send(ctx context.Context) (string, error) {
 	}
 	local, err := s.Backups.List()
 	if err == nil {
-		_, err = remote.Send(ctx, local)
+		_, err = remote.Send(ctx, local, spared...)
 	}
 	if err := errors.Join(err, remote.Objects.Close()); err != nil {
 		return "", err
