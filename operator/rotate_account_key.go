@@ -120,7 +120,7 @@ func restartAddons(ctx context.Context, r *secretsRun) error {
 	}
 	r.emit(Progress{Part: "rotate", What: fmt.Sprintf("restarted in %s: %d", strings.Join(namespaces, ", "), restarted.Workloads)})
 	if len(restarted.Left) > 0 {
-		r.emit(Note{Text: "restart by hand, because their pods are replaced only when somebody deletes them or ends a pause: " + strings.Join(restarted.Left, ", ")})
+		r.emit(Note{Text: "restart by hand, because their pods are replaced only when they are deleted or a pause is ended: " + strings.Join(restarted.Left, ", ")})
 	}
 	elsewhere, err := accounttokens.Elsewhere(ctx, api, namespaces)
 	if err != nil {

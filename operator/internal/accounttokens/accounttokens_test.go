@@ -81,7 +81,7 @@ func TestWorkloadsAreRestartedOnce(t *testing.T) {
 	require.EqualError(t, err, "Deployment kube-system/coredns has not rolled out: `kubectl get pods -n kube-system -o wide` shows what its pods lack")
 }
 
-// TestWorkloadsThatDoNotRollOutByThemselves: a pause is left to whoever made it, and pods below a partition keep the former template.
+// TestWorkloadsThatDoNotRollOutByThemselves: a pause is left to the person who made it, and pods below a partition keep the former template.
 func TestWorkloadsThatDoNotRollOutByThemselves(t *testing.T) {
 	t.Parallel()
 	two, one := int32(2), int32(1)
@@ -95,7 +95,7 @@ func TestWorkloadsThatDoNotRollOutByThemselves(t *testing.T) {
 	}
 	restarted, err := accounttokens.Restart(t.Context(), fake.NewSimpleClientset(paused, parted), []string{"kube-system"}, time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC), short)
 	require.NoError(t, err)
-	require.Equal(t, accounttokens.Restarted{Workloads: 1, Left: []string{"Deployment kube-system/paused"}}, restarted)
+	require.Equal(t, accounttokens.Restarted{Workloads: 1, Left: []string{"Deployment kube-system/paused", "StatefulSet kube-system/parted (pods below the partition)"}}, restarted)
 }
 
 // TestNodesThatAreLostAreForgotten, so that no DaemonSet waits for its pods there.

@@ -25,6 +25,8 @@ type workload struct {
 	template corev1.PodTemplateSpec
 	// byHand reports whether its pods are replaced only when a person does something: deletes them, or ends a pause.
 	byHand bool
+	// left are those of its pods that are not replaced, although others are. Default: empty, none.
+	left string
 	// rolled reports whether all of its pods run with the present template.
 	rolled bool
 }
@@ -35,7 +37,8 @@ func (w workload) String() string { return w.kind + " " + w.meta.Namespace + "/"
 type Restarted struct {
 	// Workloads is how many have new pods.
 	Workloads int
-	// Left are those whose pods are replaced only when a person deletes them or ends a pause: KIND NAMESPACE/NAME, sorted.
+	// Left are those whose pods are replaced only when a person deletes them or ends a pause: KIND NAMESPACE/NAME, sorted. Of a StatefulSet
+	// with a partition, these are the pods below it.
 	Left []string
 }
 
@@ -53,6 +56,9 @@ func Restart(ctx context.Context, api kubernetes.Interface, namespaces []string,
 			if one.byHand {
 				result.Left = append(result.Left, one.String())
 				continue
+			}
+			if one.left != "" {
+				result.Left = append(result.Left, one.String()+" ("+one.left+")")
 			}
 			result.Workloads++
 			if one.template.Annotations[restartedAt] == stamp {
@@ -129,8 +135,12 @@ func workloads(ctx context.Context, api kubernetes.Interface, namespace string) 
 	}
 	for _, s := range stateful.Items {
 		wanted := wantedReplicas(s.Spec.Replicas)
-		updated := max(0, wanted-firstUpdated(s.Spec.UpdateStrategy))
-		found = append(found, workload{kind: "StatefulSet", meta: s.ObjectMeta, template: s.Spec.Template,
+		first, left := firstUpdated(s.Spec.UpdateStrategy), ""
+		if first > 0 && wanted > 0 {
+			left = "pods below the partition"
+		}
+		updated := max(0, wanted-first)
+		found = append(found, workload{kind: "StatefulSet", meta: s.ObjectMeta, template: s.Spec.Template, left: left,
 			byHand: s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType,
 			rolled: s.Status.ObservedGeneration >= s.Generation && s.Status.UpdatedReplicas >= updated && s.Status.AvailableReplicas >= wanted})
 	}
