@@ -34,7 +34,11 @@ func (c *checks) inventory() {
 		c.add("inventory", preflight.Warn, "not compared with the inventory of the stack, which is not valid", "`em-infra validate` says what is wrong")
 		return
 	}
-	c.againstInventory(inv.Nodes, here.Nodes, differing(files, c.Inventory))
+	differ, err := differing(files, c.Inventory)
+	if err != nil {
+		c.add("inventory", preflight.Warn, "not compared with all files of the inventory of the stack: "+firstLine(err), "see that they can be read")
+	}
+	c.againstInventory(inv.Nodes, here.Nodes, differ)
 }
 
 // againstInventory compares the machines: the state in the kit has none of later ones. Other differences are lost in a rebuild, and no
@@ -64,15 +68,15 @@ func without(nodes, others inventory.Nodes) []string {
 	return missing
 }
 
-// differing returns the names of the files that are not the same in the kit and in a folder, or are in one of them alone, in order.
-func differing(files map[string][]byte, folder string) []string {
-	here, _ := recoverykit.Below(folder) // what cannot be listed cannot be read, either
-	var names []string
+// differing returns the names of the files that are not the same in the kit and in a folder, or are in one of them alone, in order. With an
+// error, those that the folder alone has may be lacking.
+func differing(files map[string][]byte, folder string) (names []string, err error) {
+	here, err := recoverykit.Below(folder)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(here, slices.Collect(maps.Keys(files))...)))) {
 		text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
 		if kept, has := files[name]; !has || err != nil || !bytes.Equal(text, kept) {
 			names = append(names, name)
 		}
 	}
-	return names
+	return names, err
 }

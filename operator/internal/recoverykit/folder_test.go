@@ -29,3 +29,24 @@ func TestFilesBehindLinksAreInAKit(t *testing.T) {
 	_, err = recoverykit.Below(filepath.Join(folder, "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// TestLinksOutOfAFolder: one to a folder above it would bring in all that is there, such as the state, and one to itself leads nowhere.
+func TestLinksOutOfAFolder(t *testing.T) {
+	t.Parallel()
+	project := t.TempDir()
+	folder := filepath.Join(project, "stacks", "home")
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "patches"), 0o700))
+	for _, name := range []string{filepath.Join(project, "secret"), filepath.Join(project, "stacks", "other"), filepath.Join(folder, "nodes.yaml")} {
+		require.NoError(t, os.WriteFile(name, nil, 0o600))
+	}
+	for name, target := range map[string]string{"project": project, "stacks": "..", "patches/up": "../..", "loop": "loop"} {
+		require.NoError(t, os.Symlink(target, filepath.Join(folder, name)))
+	}
+	behind := filepath.Join(t.TempDir(), "inventory")
+	require.NoError(t, os.Symlink(folder, behind))
+	for _, at := range []string{folder, behind} {
+		names, err := recoverykit.Below(at)
+		require.NoError(t, err)
+		require.Equal(t, []string{"nodes.yaml"}, names)
+	}
+}
