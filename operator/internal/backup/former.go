@@ -1,10 +1,12 @@
 package backup
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
@@ -31,7 +33,7 @@ func (s Store) MarkFormer(opens func(text []byte) (bool, error)) (marked int, un
 			text, err := backup.Text()
 			isNew := false
 			if err == nil {
-				isNew, err = opens(text)
+				isNew, err = opensFormat(opens, text)
 			}
 			if err != nil {
 				unread = append(unread, fmt.Errorf("%s: %w", backup.Path, err))
@@ -47,6 +49,16 @@ func (s Store) MarkFormer(opens func(text []byte) (bool, error)) (marked int, un
 		marked++
 	}
 	return marked, unread, nil
+}
+
+// opensFormat is opens for a backup of a newer format as well: it is sound, and was made before the passphrase was changed, since this program
+// has written none of that format after it.
+func opensFormat(opens func(text []byte) (bool, error), text []byte) (bool, error) {
+	isNew, err := opens(text)
+	if newer := new(engine.FormatError); errors.As(err, &newer) {
+		return false, nil
+	}
+	return isNew, err
 }
 
 // rename links the backup to its new name before it removes the old one, so that a kill loses nothing and no other backup is replaced.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/operator/internal/backup"
 )
 
@@ -43,4 +44,9 @@ func TestOlderBackupsNameTheirPassphrase(t *testing.T) {
 	require.Len(t, unread, 1)
 	require.EqualError(t, unread[0], list[0].Path+": it is torn")
 	require.FileExists(t, list[0].Path, "it is left as it is")
+
+	marked, unread, err = store.MarkFormer(func([]byte) (bool, error) { return false, &engine.FormatError{Stack: "k3s-dev", What: "has format 5"} })
+	require.NoError(t, err)
+	require.Empty(t, unread, "one of a newer format is sound")
+	require.Equal(t, 3, marked)
 }

@@ -162,7 +162,7 @@ func (r Remote) MarkFormer(ctx context.Context, opens func(text []byte) (bool, e
 		if err := r.Objects.Download(ctx, one.Name+ending, &text); err != nil {
 			return unread, err
 		}
-		isNew, err := opens(text.Bytes())
+		isNew, err := opensFormat(opens, text.Bytes())
 		if err != nil {
 			unread = append(unread, fmt.Errorf("%s in %s: %w", one.Name, r.Objects, err))
 			continue
