@@ -45,7 +45,7 @@ func (r Restore) empty(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("emptying the control planes: %w", context.Cause(ctx))
 	case ended != nil:
-		return fmt.Errorf("not every control plane was emptied of its data of etcd (%w): see the consoles of their VMs in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here", last)
+		return fmt.Errorf("not every control plane was emptied of its data of etcd (%w): see the consoles of their VMs in Proxmox VE, and reset or stop one that hangs, which is left out while it is off; then run `em-infra etcd restore` again; it goes on from here", last)
 	}
 	return nil
 }

@@ -283,7 +283,7 @@ var fromSources = map[string][]string{
 	"restore-half": {
 		"etcd on k3s-dev-control-1 does not work with the data of the snapshot (its Talos API: time is not in sync yet): see that it reaches the servers of network.timeServers (UDP 123), then run `em-infra etcd restore` again; it goes on from here",
 		"etcd on k3s-dev-control-1 does not work with the data of the snapshot (its Talos API does not answer): see the console of its VM in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here",
-		"not every control plane was emptied of its data of etcd (k3s-dev-control-1 has not rebooted yet): see the consoles of their VMs in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here",
+		"not every control plane was emptied of its data of etcd (k3s-dev-control-1 has not rebooted yet): see the consoles of their VMs in Proxmox VE, and reset or stop one that hangs, which is left out while it is off; then run `em-infra etcd restore` again; it goes on from here",
 		"etcd has the data of the snapshot, and not every control plane has joined it (k3s-dev-control-2 is no member yet): see `em-infra status`, mend that, then run `em-infra etcd restore` again; it goes on from here",
 		"a restore of etcd was begun and has not ended: run `em-infra etcd restore` first, which goes on from there",
 		"a restore of etcd was begun, and k3s-dev-control-2 (VM 102), k3s-dev-control-3 (VM 103) of 3 control planes are switched off and have data of the time before: start their VMs in Proxmox VE, or delete them if they do not come up, then run `em-infra etcd restore` again",
