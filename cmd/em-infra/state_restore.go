@@ -42,7 +42,7 @@ rotation has not ended, a backup without its new secrets is restored only by nam
 	flags.bindLab(command)
 	flags.bindYes(command)
 	flags.bindKeep(command)
-	command.Flags().StringVar(&from, "from", "", "the name of the backup (default: the newest but those of before-restore)")
+	command.Flags().StringVar(&from, "from", "", "the name of the backup (default: the newest one that is not named before-restore)")
 	completeFlag(command, "from", flags.completeBackups)
 	return command
 }

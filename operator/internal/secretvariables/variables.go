@@ -17,11 +17,12 @@ const (
 // variable is an environment variable that a value of the file stands for.
 type variable struct {
 	path, name string
-	// unless are the variables that win over the file: whoever sets all of one list has chosen another way.
+	// unless are the variables that win over the file: if all of one list are set, another way was chosen.
 	unless [][]string
 }
 
-// key are the variables of the key of a bucket. Half of one in the environment is completed by nothing that belongs to it.
+// key are the variables of the key of a bucket. One of both alone in the environment does not count: the other one of the file may be of
+// another key.
 var key = []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 
 // The names are those of the engine (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go) and of the client of S3
