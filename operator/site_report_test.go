@@ -18,7 +18,9 @@ import (
 type otherLab struct{ labs }
 
 func (otherLab) Find(operator.Site) (operator.LabHost, bool, error) {
-	none := func(netip.Prefix) (netip.Prefix, error) { return netip.Prefix{}, errors.New("the lab has no network for it") }
+	none := func(netip.Prefix) (netip.Prefix, error) {
+		return netip.Prefix{}, errors.New("the lab has no network for it")
+	}
 	return operator.LabHost{NetworkOf: none}, true, nil
 }
 
