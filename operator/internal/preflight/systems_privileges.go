@@ -18,14 +18,8 @@ var ofContainers = []string{
 
 // systemPrivileges compares the token's privileges with what the systems need, path by path.
 func (s *collector) systemPrivileges(ctx context.Context, reader pve.Reader, subject SystemsSubject) {
-	version, err := reader.Version(ctx)
-	if err != nil {
-		s.unread("privileges", "the version of Proxmox VE", err)
-		return
-	}
-	release, err := role.ParseRelease(version)
-	if err != nil {
-		s.unread("privileges", "the version of Proxmox VE", err)
+	release, isRead := s.release(ctx, reader, "privileges")
+	if !isRead {
 		return
 	}
 	token, err := role.ParseToken(subject.Host.Token)
@@ -44,6 +38,18 @@ func (s *collector) systemPrivileges(ctx context.Context, reader pve.Reader, sub
 		}
 	}
 	reportPrivileges(s, asked, release, token.String(), privileges)
+}
+
+// release returns the release of Proxmox VE, on which the names of privileges depend. A check that cannot read it says so.
+func (s *collector) release(ctx context.Context, reader pve.Reader, check string) (release role.Release, isRead bool) {
+	version, err := reader.Version(ctx)
+	if err == nil {
+		release, err = role.ParseRelease(version)
+	}
+	if err != nil {
+		s.unread(check, "the version of Proxmox VE", err)
+	}
+	return release, err == nil
 }
 
 // needsOfSystems returns all paths that a run uses, with the privileges on them.

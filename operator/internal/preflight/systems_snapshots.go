@@ -32,14 +32,8 @@ func (s *collector) systemSnapshots(ctx context.Context, reader pve.Reader, subj
 
 // snapshotPrivilege checks the privilege on each system, or on its pool.
 func (s *collector) snapshotPrivilege(ctx context.Context, reader pve.Reader, asked []systems.System, token string) {
-	version, err := reader.Version(ctx)
-	if err != nil {
-		s.unread("snapshot", "the version of Proxmox VE", err)
-		return
-	}
-	release, err := role.ParseRelease(version)
-	if err != nil {
-		s.unread("snapshot", "the version of Proxmox VE", err)
+	release, isRead := s.release(ctx, reader, "snapshot")
+	if !isRead {
 		return
 	}
 	var paths, missing []string

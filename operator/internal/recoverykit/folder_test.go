@@ -19,7 +19,7 @@ func TestFilesBehindLinksAreInAKit(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, nil, 0o600))
 	}
 	for name, target := range map[string]string{
-		"nodes.yaml": filepath.Join(elsewhere, "nodes.yaml"), "charts": filepath.Join(elsewhere, "charts"), ".#lock": "nobody@nowhere", "itself": ".",
+		"nodes.yaml": filepath.Join(elsewhere, "nodes.yaml"), "charts": filepath.Join(elsewhere, "charts"), ".#lock": "user@computer", "itself": ".",
 	} {
 		require.NoError(t, os.Symlink(target, filepath.Join(folder, name)))
 	}

@@ -70,8 +70,8 @@ func TestWhatADestroyLeavesOnAHostThatIsGone(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left.Machines)
 	require.Equal(t, []status.Orphan{{
-		What: "VM 101 on pve3, which may be of the stack: its configuration is not known (its host pve3 is no host of the cluster any more)", Host: "pve3",
-		Do: "when its host answers, run `em-infra destroy` again, which says whether it is",
+		What: "VM 101 on pve3, which may belong to the stack: its configuration is not known (its host pve3 is no host of the cluster any more)", Host: "pve3",
+		Do: "when its host answers, run `em-infra destroy` again: it tells whether this guest belongs to the stack",
 	}}, left.Unclear)
 }
 

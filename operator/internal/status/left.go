@@ -56,8 +56,8 @@ func (f Found) unclear(mayBeOurs func(pve.Guest) bool) (unclear []Orphan, err er
 			return nil, fmt.Errorf("configuration of %s: %w", guest, reason)
 		case mayBeOurs(guest):
 			unclear = append(unclear, Orphan{
-				What: fmt.Sprintf("%s %d on %s, which may be of the stack: its configuration is not known (%v)", guestTypes[guest.Type], guest.VMID, guest.Node, reason),
-				Host: guest.Node, Do: "when its host answers, run `em-infra destroy` again, which says whether it is",
+				What: fmt.Sprintf("%s %d on %s, which may belong to the stack: its configuration is not known (%v)", guestTypes[guest.Type], guest.VMID, guest.Node, reason),
+				Host: guest.Node, Do: "when its host answers, run `em-infra destroy` again: it tells whether this guest belongs to the stack",
 			})
 		}
 	}

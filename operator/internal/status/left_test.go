@@ -70,8 +70,8 @@ func TestSystemsThatADestroyLeaves(t *testing.T) {
 		{What: "VM 210 (tools) on pve1, which runs", Host: "pve1", Do: "shut it down, then run `em-infra destroy` again, which says how it is deleted"},
 		{What: "CT 211 (pihole) on pve1", Host: "pve1", Remove: "pct destroy 211 --purge"},
 	}, Unclear: []status.Orphan{{
-		What: "CT 214 on pve2, which may be of the stack: its configuration is not known (its host pve2 is off)", Host: "pve2",
-		Do: "when its host answers, run `em-infra destroy` again, which says whether it is",
+		What: "CT 214 on pve2, which may belong to the stack: its configuration is not known (its host pve2 is off)", Host: "pve2",
+		Do: "when its host answers, run `em-infra destroy` again: it tells whether this guest belongs to the stack",
 	}}}, left)
 
 	_, err = status.Sources{Host: answering(t, map[string]string{
