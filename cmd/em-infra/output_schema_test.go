@@ -13,7 +13,6 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/golden"
 	"github.com/em-infra/em-infra/internal/lab/command"
+	"github.com/em-infra/em-infra/internal/repositorytest"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/operator"
 )
@@ -162,10 +162,13 @@ func readComments(folder string, file *ast.File, comments map[string]string) {
 
 // compiledOutputs are the schemas in the repository.
 var compiledOutputs = sync.OnceValues(func() (map[string]*validator.Schema, error) {
-	_, source, _, _ := runtime.Caller(0) // tests change the folder
 	compiled := map[string]*validator.Schema{}
 	for command := range outputs {
-		text, err := os.ReadFile(filepath.Join(filepath.Dir(source), "../..", schemaFile(command)))
+		file, err := repositorytest.Path(schemaFile(command)) // tests change the folder
+		if err != nil {
+			return nil, err
+		}
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}

@@ -6,19 +6,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/repositorytest"
 )
 
 // Start runs a server with an empty bucket until the test ends, and returns the URL of the bucket, states. Any key opens it.
 func Start(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "s3")
-	_, here, _, _ := runtime.Caller(0)
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = filepath.Join(filepath.Dir(here), "../../../tests/s3")
+	module, err := repositorytest.Path("tests/s3")
+	require.NoError(t, err)
+	build := exec.Command("go", "build", "-trimpath", "-o", program, ".")
+	build.Dir = module
 	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/loopbacktest"
+	"github.com/em-infra/em-infra/internal/repositorytest"
 )
 
 // Server is a real S3 server: versitygw, on a folder, over HTTPS.
@@ -35,9 +35,10 @@ type Server struct {
 func StartVersitygw(t *testing.T) Server {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "versitygw")
-	_, here, _, _ := runtime.Caller(0)
+	module, err := repositorytest.Path("tests/versitygw")
+	require.NoError(t, err)
 	build := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/versity/versitygw/cmd/versitygw")
-	build.Dir = filepath.Join(filepath.Dir(here), "../../../tests/versitygw")
+	build.Dir = module
 	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly", "CGO_ENABLED=0")
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)
