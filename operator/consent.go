@@ -31,7 +31,7 @@ type Question struct {
 // consent is the consent that an operation needs before it changes anything.
 type consent struct {
 	purpose   string // completes "type the name of the stack to …"; empty if no consent is needed
-	person    Person // nil if there is nobody to ask
+	person    Person // nil if no person can be asked
 	stack     string
 	place     remedy.Place
 	restarted func() bool // whether machines were started already

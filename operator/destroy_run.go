@@ -128,5 +128,5 @@ func onHost(left status.Orphan) string {
 	if left.Remove == "" {
 		return left.Do
 	}
-	return fmt.Sprintf("if nobody needs it: `%s` on %s", left.Remove, left.Host)
+	return fmt.Sprintf("if it is no longer needed: `%s` on %s", left.Remove, left.Host)
 }

@@ -103,21 +103,21 @@ func TestWhatADestroyLeaves(t *testing.T) {
 		{
 			name: "images and disks", left: status.Left{ISOs: []status.Orphan{iso}, Disks: []status.Orphan{disk}}, isos: 1,
 			told: recordedEvents{
-				operator.LeftOnHost{What: disk.What, Do: "if nobody needs it: `pvesm free tank:vm-120-disk-0` on vmhost"},
-				operator.LeftOnHost{What: iso.What, Do: "if nobody needs it: `pvesm free local:iso/talos.iso` on vmhost"},
+				operator.LeftOnHost{What: disk.What, Do: "if it is no longer needed: `pvesm free tank:vm-120-disk-0` on vmhost"},
+				operator.LeftOnHost{What: iso.What, Do: "if it is no longer needed: `pvesm free local:iso/talos.iso` on vmhost"},
 			},
 		},
 		{
 			name: "machines", left: status.Left{Machines: []status.Orphan{running, off}},
 			told: recordedEvents{
 				operator.LeftOnHost{What: running.What, Do: "see what it is for"},
-				operator.LeftOnHost{What: off.What, Do: "if nobody needs it: `qm destroy 121 --purge` on vmhost"},
+				operator.LeftOnHost{What: off.What, Do: "if it is no longer needed: `qm destroy 121 --purge` on vmhost"},
 			},
 			err: "k3s-dev is not gone: 2 of its machines, which its state does not know, stay on the host: see above for what to do with each",
 		},
 		{
 			name: "a machine of a lab", lab: true, left: status.Left{Machines: []status.Orphan{off}},
-			told: recordedEvents{operator.LeftOnHost{What: off.What, Do: "if nobody needs it: `em-infra lab destroy 121 --stack k3s-dev`"}},
+			told: recordedEvents{operator.LeftOnHost{What: off.What, Do: "if it is no longer needed: `em-infra lab destroy 121 --stack k3s-dev`"}},
 			err:  "k3s-dev is not gone: 1 of its machines, which its state does not know, stay on the host: see above for what to do with each",
 		},
 	} {

@@ -98,7 +98,7 @@ func Init(ctx context.Context, options InitOptions) (*Initialized, error) {
 	return initialized, nil
 }
 
-// check names everything at once that nobody but the person can know.
+// check names everything at once that only the person can know.
 func (o InitOptions) check() error {
 	var missing []error
 	if o.Answers.Stack == "" {

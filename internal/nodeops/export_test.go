@@ -45,7 +45,7 @@ const (
 	Untimely    = untimely
 )
 
-// Seen is a sighting. Boot identifies a boot.
+// Seen is a sighting. Boot identifies a boot; 0 is an unknown one.
 type Seen struct {
 	Presence presence
 	Boot     int64
@@ -58,7 +58,10 @@ func GivesUpAfter(all []Seen, limit int) int {
 	start := time.Unix(1, 0)
 	for second := range limit {
 		seen := all[min(second, len(all)-1)]
-		now := sighting{presence: seen.Presence, answer: errors.New("no"), booted: time.Unix(seen.Boot, 0)}
+		now := sighting{presence: seen.Presence, answer: errors.New("no")}
+		if seen.Boot != 0 {
+			now.booted = time.Unix(seen.Boot, 0)
+		}
 		if _, err := v.judge(start.Add(time.Duration(second)*time.Second), now); err != nil {
 			return second
 		}

@@ -89,6 +89,8 @@ func maintenanceSince(ctx context.Context, address string) (booted time.Time, de
 			return err
 		}
 		found = true
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout) // not what the calls before have left
+		defer cancel()
 		status, err := safe.StateGetByID[*runtime.MachineStatus](ctx, api.COSI, runtime.MachineStatusID)
 		if err == nil {
 			booted = status.Metadata().Created()

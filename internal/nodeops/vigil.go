@@ -33,6 +33,7 @@ type vigil struct {
 
 	last    sighting
 	since   time.Time // when its current state was first seen
+	booted  time.Time // the last boot into maintenance mode that was seen; zero if none was
 	silence int       // silent looks in a row
 	wasGone bool      // the node was silent for a while or has rebooted
 }
@@ -47,7 +48,7 @@ func (v *vigil) judge(now time.Time, seen sighting) (done bool, err error) {
 		return true, nil
 	case seen.presence == foreign && lasted >= foreignPatience:
 		return false, v.wrong("a node of another cluster, or another server, answers at its address; nothing was sent to it",
-			"where that is "+v.machine+" itself, its disk holds the other cluster's data: delete the VM if nobody needs them; where it is another machine, give one of the two another address; then run up again")
+			"where that is "+v.machine+" itself, its disk holds the other cluster's data: delete the VM if they are no longer needed; where it is another machine, give one of the two another address; then run up again")
 	case seen.presence == untimely && lasted >= clockPatience:
 		return false, v.wrong(fmt.Sprintf("a certificate is not valid at this time (%s)", answerOf(seen.answer)),
 			"set the clock of this computer, and that of the node's host, or let the node reach its time servers; then run up again")
@@ -68,9 +69,12 @@ func (v *vigil) note(now time.Time, seen sighting) {
 			return // one silent look shows nothing
 		}
 	}
-	if v.since.IsZero() || seen.presence != v.last.presence || !seen.booted.Equal(v.last.booted) {
-		v.wasGone = v.wasGone || v.returned(seen)
+	if v.since.IsZero() || seen.presence != v.last.presence || v.rebooted(seen) {
+		v.wasGone = v.wasGone || v.rebooted(seen)
 		v.since = now
+	}
+	if !seen.booted.IsZero() {
+		v.booted = seen.booted
 	}
 	v.wasGone = v.wasGone || v.silence >= goneLooks
 	if seen.presence != silent {
@@ -79,10 +83,10 @@ func (v *vigil) note(now time.Time, seen sighting) {
 	v.last = seen
 }
 
-// returned reports whether the node has rebooted into maintenance mode since the last sighting.
-func (v *vigil) returned(seen sighting) bool {
-	return seen.presence == maintenance && v.last.presence == maintenance && !v.last.booted.IsZero() &&
-		!seen.booted.IsZero() && !seen.booted.Equal(v.last.booted)
+// rebooted reports whether the node has rebooted into maintenance mode since it was last seen there, whatever was seen in between: a look
+// that meets the end of a boot can take the node for a foreign one.
+func (v *vigil) rebooted(seen sighting) bool {
+	return !v.booted.IsZero() && !seen.booted.IsZero() && !seen.booted.Equal(v.booted)
 }
 
 // state returns a short description of what is waited for.
@@ -111,7 +115,7 @@ func (v *vigil) late(ctx context.Context) error {
 	}
 	what := fmt.Sprintf("its Talos API does not answer under this cluster's PKI (last answer: %s)", answerOf(v.last.answer))
 	if v.last.presence == silent {
-		what = fmt.Sprintf("nobody answers there (%s)", answerOf(v.last.answer))
+		what = fmt.Sprintf("nothing answers there (%s)", answerOf(v.last.answer))
 	}
 	return &waitError{address: v.address, what: what, late: true,
 		remedy: "look at the console of " + v.machine + " in Proxmox VE: it shows how far Talos is, and the address that it has; then run up again, it goes on from here"}

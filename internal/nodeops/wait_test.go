@@ -51,7 +51,7 @@ const atMost = time.Minute
 func TestWaitEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	const foreign = "a node of another cluster, or another server, answers at its address; nothing was sent to it: " +
-		"where that is VM 101 itself, its disk holds the other cluster's data: delete the VM if nobody needs them; " +
+		"where that is VM 101 itself, its disk holds the other cluster's data: delete the VM if they are no longer needed; " +
 		"where it is another machine, give one of the two another address; then run up again"
 	for _, test := range []struct {
 		name  string
@@ -154,6 +154,18 @@ func TestWaitIsBounded(t *testing.T) {
 		{"one call that took too long", []nodeops.Seen{{Presence: nodeops.Silent}, {Presence: nodeops.Maintenance, Boot: 1}}, 61},
 		{"back in maintenance mode, seen before and after", []nodeops.Seen{{Presence: nodeops.Maintenance, Boot: 1}, {Presence: nodeops.Maintenance, Boot: 2}}, 6},
 		{
+			"back in maintenance mode, and a call for the time of the boot that took too long",
+			[]nodeops.Seen{{Presence: nodeops.Maintenance, Boot: 1}, {Presence: nodeops.Maintenance}, {Presence: nodeops.Maintenance, Boot: 2}}, 7,
+		},
+		{
+			"back in maintenance mode, and a look that the end of the boot cut short",
+			[]nodeops.Seen{{Presence: nodeops.Maintenance, Boot: 1}, {Presence: nodeops.Foreign}, {Presence: nodeops.Maintenance, Boot: 2}}, 7,
+		},
+		{
+			"maintenance mode that nothing ends, and calls for the time of the boot that take too long",
+			slices.Repeat([]nodeops.Seen{{Presence: nodeops.Maintenance}, {Presence: nodeops.Maintenance, Boot: 1}}, 100), 60,
+		},
+		{
 			"back in maintenance mode, seen after alone",
 			[]nodeops.Seen{{Presence: nodeops.Silent}, {Presence: nodeops.Silent}, {Presence: nodeops.Silent}, {Presence: nodeops.Maintenance, Boot: 2}}, 8,
 		},
@@ -172,7 +184,7 @@ func TestWaitUntilSecureWithoutTimeForAnAnswer(t *testing.T) {
 	address := freeAddress(t)
 	err := nodeops.Wait{Talosconfig: talosconfigOf(t, secretsOf(t, ours), address), Address: address.String()}.UntilSecure(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.EqualError(t, err, "node "+address.String()+": nobody answers there (none): look at the console of its VM in Proxmox VE: "+
+	require.EqualError(t, err, "node "+address.String()+": nothing answers there (none): look at the console of its VM in Proxmox VE: "+
 		"it shows how far Talos is, and the address that it has; then run up again, it goes on from here")
 }
 

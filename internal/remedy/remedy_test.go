@@ -66,9 +66,9 @@ func TestComplete(t *testing.T) {
 			"`em-infra lab unlock 102 --stack home` if no task runs there (`em-infra task list --stack home --lab`), then `em-infra up --stack home --lab`",
 		},
 		{
-			"that deletes a machine", "if nobody needs it: `qm destroy 102 --purge` on pve-1; or `qm stop 103 && qm destroy 103 --purge`",
-			"if nobody needs it: `qm destroy 102 --purge` on pve-1; or `qm stop 103 && qm destroy 103 --purge`",
-			"if nobody needs it: `em-infra lab destroy 102 --stack home`; or `em-infra lab stop-vm 103 --stack home && em-infra lab destroy 103 --stack home`",
+			"that deletes a machine", "if it is no longer needed: `qm destroy 102 --purge` on pve-1; or `qm stop 103 && qm destroy 103 --purge`",
+			"if it is no longer needed: `qm destroy 102 --purge` on pve-1; or `qm stop 103 && qm destroy 103 --purge`",
+			"if it is no longer needed: `em-infra lab destroy 102 --stack home`; or `em-infra lab stop-vm 103 --stack home && em-infra lab destroy 103 --stack home`",
 		},
 		{
 			"of the host, where the lab has none", "`pvesm status` on the host", "`pvesm status` on the host", "`pvesm status` on the host",

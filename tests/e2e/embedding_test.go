@@ -36,7 +36,7 @@ func (r *rehearsal) embed(args ...string) string {
 	r.t.Helper()
 	path, err := workshop.Tool()
 	require.NoError(r.t, err)
-	args = append([]string{"run", "./docs/examples/embedding", "-stack", r.stack, "-inventory", r.inventory, "-lab"}, args...)
+	args = append([]string{"run", "-trimpath", "./docs/examples/embedding", "-stack", r.stack, "-inventory", r.inventory, "-lab"}, args...)
 	program := exec.Command("go", args...)
 	program.Dir = r.root
 	program.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+string(filepath.ListSeparator)+os.Getenv("PATH"))

@@ -71,7 +71,7 @@ var faultTable = []faultRow{
 	{"etcd-out-of-space", both(stops("etcd has reached the quota of its database").mendedBy(freesTheDatabases)), both(refused(fullEtcd).mendedBy(freesTheDatabases)), both(refused(fullEtcd).mendedBy(freesTheDatabases))},
 	{"etcd-corrupt", both(stops("etcd has found corrupt data").at("--vm", "k3s-dev-control-2").with(threeControlPlanes).mendedBy(joinsWithoutItsData)), both(refused(corruptEtcd).with(keepsASnapshot).mendedBy(putsTheSnapshotBack)), both(refused(corruptEtcd).with(keepsASnapshot).mendedBy(putsTheSnapshotBack))},
 	{"api-server-late", both(bears()), never(nothingBoots), both(bears())},
-	{"talos-api-unavailable", course{once: bears(), lasting: stops("nobody answers there")}, course{once: bears(), lasting: stops("no control plane answers")}, course{once: bears(), lasting: stops("the cluster cannot do without it now")}},
+	{"talos-api-unavailable", course{once: bears(), lasting: stops("nothing answers there")}, course{once: bears(), lasting: stops("no control plane answers")}, course{once: bears(), lasting: stops("the cluster cannot do without it now")}},
 	{"guest-agent-silent", never(noAgentAsked), never(noAgentAsked), never(noAgentAsked)},
 	{"pull-slow", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
 	{"image-refused", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},

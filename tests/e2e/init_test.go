@@ -69,7 +69,7 @@ func (r *rehearsal) startsLabOfItsOwn(hosts string) lab.Description {
 	program, file := filepath.Join(r.t.TempDir(), "em-infra-lab"), filepath.Join(r.t.TempDir(), "hosts.yaml")
 	require.NoError(r.t, os.WriteFile(file, []byte(hosts), 0o600))
 	for _, args := range [][]string{
-		{"go", "build", "-o", program, "./cmd/em-infra-lab"},
+		{"go", "build", "-trimpath", "-o", program, "./cmd/em-infra-lab"},
 		{program, "start", "--dir", r.dir(), "--hosts", file, "--kubernetes"},
 	} {
 		command := exec.CommandContext(r.t.Context(), args[0], args[1:]...)

@@ -14,7 +14,7 @@ import (
 // kubectlTool is tests/kubectl, built once.
 var kubectlTool = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(workshop.Dir, "kubectl")
-	if output, err := exec.Command("go", "build", "-C", "../kubectl", "-o", path, ".").CombinedOutput(); err != nil {
+	if output, err := exec.Command("go", "build", "-C", "../kubectl", "-trimpath", "-o", path, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build kubectl: %w\n%s", err, output)
 	}
 	return path, nil

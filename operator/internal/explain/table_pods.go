@@ -54,7 +54,7 @@ var pods = []row{
 	{
 		name: "kubelet-certificate-waits", speaker: "the kubelet", failure: "F33", source: "crypto/tls alert.go; siderolabs/talos#6736, devantler-tech/ksail#4322",
 		pattern: saying(`remote error: tls: internal error`),
-		meaning: "the kubelet has asked for a serving certificate, and nobody has approved it",
+		meaning: "the kubelet has asked for a serving certificate, and it was not approved",
 		do:      "add addons.kubeletServingCertApprover to cluster.yaml or take rotate-server-certificates out of talos.patches, then " + upAgain + "; kubectl get csr shows what waits",
 		safe:    goesOn,
 	},
@@ -75,7 +75,7 @@ var pods = []row{
 	{
 		name: "capabilities", speaker: "containerd", source: "runc; siderolabs/talos#11352, cilium/cilium#21603",
 		pattern: saying(`unable to apply caps: (?:can't apply capabilities: )?operation not permitted`),
-		meaning: "the container asks for a capability that Talos gives nobody, most often SYS_MODULE",
+		meaning: "the container asks for a capability that Talos gives to no container, most often SYS_MODULE",
 		do:      "leave SYS_MODULE out of the chart's values; Cilium of addons.cilium does, a Cilium of your own needs the values of Talos' documentation",
 		safe:    goesOn,
 	},

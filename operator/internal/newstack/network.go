@@ -164,7 +164,7 @@ func (p *proposal) addresses(needed int, purpose, remedy string) []netip.Addr {
 	return free
 }
 
-// freeAddresses returns as many addresses that nobody has, or fewer if there are not as many. The last one of a network is its broadcast
+// freeAddresses returns as many free addresses, or fewer if there are not as many. The last one of a network is its broadcast
 // address.
 func (p *proposal) freeAddresses(first netip.Addr, needed int) []netip.Addr {
 	var free []netip.Addr

@@ -21,7 +21,7 @@ func (p *proposal) chooseVMIDs() {
 	}
 }
 
-// freeBlock returns the first numbers in a row that nobody has, of those that begin a block.
+// freeBlock returns the first free numbers in a row, of those that begin a block.
 func (p *proposal) freeBlock(first, block, count int) []int {
 	for ; ; first += block {
 		var row []int

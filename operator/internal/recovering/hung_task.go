@@ -31,7 +31,7 @@ func (r *Recovery) machinesAtRest(ctx context.Context, exported *engine.Exported
 	}
 }
 
-// awaitMade waits until nobody is creating machines of the inventory any more.
+// awaitMade waits until no machine of the inventory is being created any more.
 func (r *Recovery) awaitMade(ctx context.Context) error {
 	if r.Inventory == nil {
 		return nil

@@ -21,7 +21,7 @@ func TestLines(t *testing.T) {
 	hide := func(text string) string { return strings.ReplaceAll(text, "said:\nhush-hush", "[secret]") }
 	require.Equal(t, []status.Line{
 		{Label: "VM", Text: "k3s-dev-control-1: it is stopped: `em-infra up --stack k3s-dev` starts it"},
-		{Label: "orphan", Text: "disk tank:vm-120-disk-0 → on vmhost, if nobody needs it: pvesm free tank:vm-120-disk-0"},
+		{Label: "orphan", Text: "disk tank:vm-120-disk-0 → on vmhost, if it is no longer needed: pvesm free tank:vm-120-disk-0"},
 		{Label: "not read", Text: "the host [secret] (the host does not answer) → it may be starting: run `em-infra status --stack k3s-dev` again in a minute, and look at its console if it stays away"},
 	}, r.Findings(hide))
 	facts := r.Facts(hide)

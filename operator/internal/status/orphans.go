@@ -20,8 +20,8 @@ type Orphan struct {
 	What string `json:"what"`
 	// Host that it lies on.
 	Host string `json:"host"`
-	// Remove is the command that deletes it, to be run there; empty for a machine that runs, which may hold what nobody has a
-	// second time.
+	// Remove is the command that deletes it, to be run there; empty for a machine that runs, whose data may exist
+	// nowhere else.
 	Remove string `json:"remove,omitempty"`
 	// Do is what to do instead of that.
 	Do string `json:"do,omitempty"`
@@ -31,7 +31,7 @@ type Orphan struct {
 func (o Orphan) At(place remedy.Place) Orphan {
 	o.Do = place.Complete(o.Do)
 	if do := place.Complete(fmt.Sprintf("`%s` on %s", o.Remove, o.Host)); place.Lab != "" && !strings.Contains(do, o.Remove) {
-		o.Remove, o.Do = "", "if nobody needs it: "+do
+		o.Remove, o.Do = "", "if it is no longer needed: "+do
 	}
 	return o
 }
@@ -40,7 +40,7 @@ func (o Orphan) remedy() string {
 	if o.Remove == "" {
 		return o.Do
 	}
-	return fmt.Sprintf("on %s, if nobody needs it: %s", o.Host, o.Remove)
+	return fmt.Sprintf("on %s, if it is no longer needed: %s", o.Host, o.Remove)
 }
 
 // Ours is what the inventory and the state contain.
@@ -115,7 +115,7 @@ func (o Ours) lostMachine(guest pve.Guest) Orphan {
 		orphan.Do = "run `em-infra up`, which takes it into the state"
 	case guest.Status != "stopped":
 		orphan.What += ", and it runs"
-		orphan.Do = "put the state that knows it back with `em-infra state restore`, or give it its place in nodes.yaml; if nobody needs it, shut it down, and look again"
+		orphan.Do = "put the state that knows it back with `em-infra state restore`, or give it its place in nodes.yaml; if it is no longer needed, shut it down, and look again"
 	default:
 		orphan.Remove = fmt.Sprintf("qm destroy %d --purge", guest.VMID)
 	}

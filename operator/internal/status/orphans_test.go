@@ -67,7 +67,7 @@ func TestOrphans(t *testing.T) {
 				{What: "VM 102 (worker-1): the state does not know it", Host: "vmhost2", Do: "run `em-infra up`, which takes it into the state"},
 				{
 					What: "VM 108 (k3s-dev-worker-8): the state does not know it, and it runs", Host: "vmhost",
-					Do: "put the state that knows it back with `em-infra state restore`, or give it its place in nodes.yaml; if nobody needs it, shut it down, and look again",
+					Do: "put the state that knows it back with `em-infra state restore`, or give it its place in nodes.yaml; if it is no longer needed, shut it down, and look again",
 				},
 				{What: "VM 109 (k3s-dev-worker-9): the state does not know it", Host: "vmhost", Remove: "qm destroy 109 --purge"},
 			},

@@ -90,7 +90,7 @@ lock          of process 4712 on laptop: a run works on this stack
 certificate   of the talosconfig ends in 12 days: `+"`em-infra up`"+` renews it
 image         k3s-dev-control-1 runs schematic 376567988ad3, the inventory's is 86a5d7c9beb2: `+"`em-infra up`"+` upgrades it in place, drained, and when the cluster can do without it
 orphan        disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120
-              → on vmhost, if nobody needs it: pvesm free tank:vm-120-disk-0
+              → on vmhost, if it is no longer needed: pvesm free tank:vm-120-disk-0
 not read      Kubernetes API at https://192.168.20.10:6443: context deadline exceeded
               → it may be starting: run `+"`em-infra status`"+` again in a minute, and look at its console if it stays away
 `, text.String())
