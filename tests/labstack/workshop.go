@@ -54,7 +54,7 @@ func (w *Workshop) Tool() (string, error) {
 			return
 		}
 		w.tool = filepath.Join(w.Dir, "em-infra")
-		build := exec.Command("go", "build", "-trimpath", "-o", w.tool, "github.com/em-infra/em-infra/cmd/em-infra")
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", w.tool, "github.com/em-infra/em-infra/cmd/em-infra")
 		if output, err := build.CombinedOutput(); err != nil {
 			w.err = fmt.Errorf("build em-infra: %w\n%s", err, output)
 		}

@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,16 +15,11 @@ import (
 // Start runs a server with an empty bucket until the test ends, and returns the URL of the bucket, states. Any key opens it.
 func Start(t *testing.T) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "s3")
 	module, err := repositorytest.Path("tests/s3")
 	require.NoError(t, err)
-	build := exec.Command("go", "build", "-trimpath", "-o", program, ".")
-	build.Dir = module
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", output)
-
-	server := exec.Command(program)
+	server := exec.Command("go", "run", "-trimpath", ".") // Go keeps the program in its cache, linked
+	server.Dir, server.Stderr = module, os.Stderr
+	server.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
 	stdin, err := server.StdinPipe() // the server ends with it, so with a killed test as well
 	require.NoError(t, err)
 	stdout, err := server.StdoutPipe()
