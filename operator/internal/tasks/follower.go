@@ -89,15 +89,12 @@ func (f *Follower) ask(ctx context.Context, reporter *progress.Reporter, now tim
 	}
 }
 
-// Of returns the task to report for a machine, and the argument of `task stop` for it. That is the VMID, or the UPID if several
-// clones run and nothing tells which one belongs to the machine. Each machine then gets a clone that was not shown yet, so that all
-// of them are shown.
+// Of returns the task to report for a machine, and the argument of `task stop` for it. That is the VMID, or the UPID of a clone: it has
+// the VMID of its source, so when the command is typed, nothing would tell it from another one that has begun meanwhile. Each machine gets
+// a clone that was not shown yet, so that all of them are shown.
 func Of(vmid int, tasks []pve.Task, shown map[string]bool) (task pve.Task, which string) {
 	if at := slices.IndexFunc(tasks, func(t pve.Task) bool { return t.VMID == vmid }); at >= 0 {
 		return tasks[at], strconv.Itoa(vmid)
-	}
-	if len(tasks) == 1 {
-		return tasks[0], strconv.Itoa(vmid)
 	}
 	inOrder := slices.SortedFunc(slices.Values(tasks), func(a, b pve.Task) int { return cmp.Compare(a.UPID, b.UPID) })
 	at := max(0, slices.IndexFunc(inOrder, func(t pve.Task) bool { return !shown[t.UPID] }))

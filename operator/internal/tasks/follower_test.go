@@ -25,15 +25,15 @@ func TestAWaitForATaskIsALine(t *testing.T) {
 	now := cloning.Since.Add(10 * time.Second)
 	task := cloning
 	task.Log = cloning.Log[:3]
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.Wait(task, "102", now))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.Wait(task, "102", now.Add(59*time.Second)))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05, silent for 1 min; to stop it:", Command: "task stop 102 --stack k3s-dev --lab"}, follow.Wait(task, "102", now.Add(119*time.Second)))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: 6"}, follow.Wait(cloning, "102", now.Add(3*time.Minute)), "it writes again")
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.Wait(task, task.UPID, now))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.Wait(task, task.UPID, now.Add(59*time.Second)))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05, silent for 1 min; to stop it:", Command: "task stop " + task.UPID + " --stack k3s-dev --lab"}, follow.Wait(task, task.UPID, now.Add(119*time.Second)))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: 6"}, follow.Wait(cloning, cloning.UPID, now.Add(3*time.Minute)), "it writes again")
 	task.UPID, task.Log = "another", nil
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05"}, follow.Wait(task, "102", now))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05"}, follow.Wait(task, task.UPID, now))
 }
 
-// TestTheTaskOfAMachine: the command stops the task that is shown. Two concurrent clones cannot be distinguished.
+// TestTheTaskOfAMachine: the command stops the task that is shown, also if another clone begins before it is typed.
 func TestTheTaskOfAMachine(t *testing.T) {
 	t.Parallel()
 	second, start := cloning, pve.Task{UPID: "UPID:start", Type: "qmstart", VMID: 102}
@@ -45,7 +45,7 @@ func TestTheTaskOfAMachine(t *testing.T) {
 		task  pve.Task
 		which string
 	}{
-		{"a clone alone", []pve.Task{cloning}, nil, cloning, "102"},
+		{"a clone alone", []pve.Task{cloning}, nil, cloning, cloning.UPID},
 		{"one of its own", []pve.Task{cloning, second, start}, nil, start, "102"},
 		{"the first of two clones", []pve.Task{cloning, second}, nil, second, second.UPID},
 		{"the other one beside the next machine", []pve.Task{cloning, second}, map[string]bool{second.UPID: true}, cloning, cloning.UPID},
