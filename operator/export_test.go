@@ -33,6 +33,7 @@ type (
 	PreviewRun  = previewRun
 	DestroyRun  = destroyRun
 	DriftRun    = driftRun
+	SiteRun     = siteRun
 	Work        = work
 	Judgement   = judgement
 	OutOfBand   = outOfBand

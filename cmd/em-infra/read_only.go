@@ -20,16 +20,12 @@ func runReport[R report](command *cobra.Command, flags stackFlags, output string
 	if err := checkOutput(output); err != nil {
 		return err
 	}
-	return reportOn(command.Context(), streamsOf(command), flags, output, operate)
-}
-
-// reportOn is runReport on given streams.
-func reportOn[R report](ctx context.Context, streams streams, flags stackFlags, output string, operate func(*operator.Operator, context.Context) (R, error)) error {
+	streams := streamsOf(command)
 	o, err := flags.open(streams.aside())
 	if err != nil {
 		return err
 	}
-	found, err := operate(o, ctx)
+	found, err := operate(o, command.Context())
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
-	formats "github.com/em-infra/em-infra/internal/output"
 	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/lab"
 )
@@ -36,10 +33,7 @@ stacks need, except for what a stack of hosts makes.`,
 		Example: "  em-infra site up --lab --yes\n  em-infra site up",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return siteRun{verb: "up", good: "up", stops: true, sharesLabs: true, one: func(ctx context.Context, s streams, place stackFlags) error {
-				flags := upFlags{place: place, choices: choices}
-				return flags.run(ctx, s)
-			}}.run(command, place)
+			return runSite(command, operator.SiteUp, siteOptions(place, choices, streamsOf(command)))
 		},
 	}
 	place.bindChanges(command)
@@ -58,10 +52,7 @@ Exit codes: 0 nothing would change, 2 something would, 3 up would refuse a stack
 		Example: "  em-infra site preview --lab",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return siteRun{verb: "preview", good: "no changes", one: func(ctx context.Context, s streams, place stackFlags) error {
-				flags := previewFlags{place: place, output: formats.Text}
-				return flags.run(ctx, s)
-			}}.run(command, place)
+			return runSite(command, operator.SitePreview, siteOptions(place, lab.Choices{}, streamsOf(command)))
 		},
 	}
 	place.bindLab(command)
@@ -77,9 +68,7 @@ func newSiteStatusCommand() *cobra.Command {
 		Example: "  em-infra site status",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return siteRun{verb: "status", good: "sound", one: func(ctx context.Context, s streams, place stackFlags) error {
-				return reportOn(ctx, s, place, formats.Text, (*operator.Operator).Status)
-			}}.run(command, place)
+			return runSite(command, operator.SiteStatus, siteOptions(place, lab.Choices{}, streamsOf(command).aside()))
 		},
 	}
 	place.bindLab(command)
@@ -96,7 +85,7 @@ is, or fails; run again, it goes on from there.`,
 		Example: "  em-infra site destroy --lab --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return siteRun{verb: "destroy", good: "gone", stops: true, down: true, one: destroyStack}.run(command, place)
+			return runSite(command, operator.SiteDestroy, siteOptions(place, lab.Choices{}, streamsOf(command)))
 		},
 	}
 	place.bindChanges(command)

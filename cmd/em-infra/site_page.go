@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/operator"
@@ -26,7 +23,7 @@ cluster was brought up from here each node is asked whether it answers, and the 
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
 			var picture operator.SitePicture
-			if err := eachStack(command.Context(), place, streams, picture.Add); err != nil {
+			if err := operator.EachStack(command.Context(), siteOptions(place, lab.Choices{}, streams), picture.Add); err != nil {
 				return err
 			}
 			return deliver(picture.SVG(), out, streams.out)
@@ -58,7 +55,7 @@ dark, fits a phone, and contains no secret. It only reads. What else is known ab
 				}
 			}
 			var report operator.SiteReport
-			if err := eachStack(command.Context(), place, streams.aside(), report.Add); err != nil {
+			if err := operator.EachStack(command.Context(), siteOptions(place, lab.Choices{}, streams.aside()), report.Add); err != nil {
 				return err
 			}
 			written, err := report.HTML()
@@ -71,25 +68,4 @@ dark, fits a phone, and contains no secret. It only reads. What else is known ab
 	place.bindLab(command)
 	command.Flags().StringVar(&out, "out", "", "the file to write, - for standard output (default: artifacts/site.html, of a rehearsal .lab/site.html)")
 	return command
-}
-
-// eachStack opens one stack of the site after the other, the lowest layer first.
-func eachStack(ctx context.Context, place stackFlags, s streams, use func(context.Context, *operator.Operator) error) error {
-	site, err := operator.StacksByLayer("")
-	if err != nil {
-		return err
-	}
-	for _, stack := range site {
-		err := onStackOfSite(place, stack.Stack, func(place stackFlags) error {
-			o, err := place.open(s)
-			if err != nil {
-				return err
-			}
-			return use(ctx, o)
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", stack.Stack, err)
-		}
-	}
-	return nil
 }

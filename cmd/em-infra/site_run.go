@@ -1,136 +1,111 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
-	"strings"
+	"io"
 
 	"github.com/spf13/cobra"
 
+	formats "github.com/em-infra/em-infra/internal/output"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/lab"
 )
 
-// siteRun is one command on each stack of the project.
-type siteRun struct {
-	verb  string
-	good  string // the result of a stack on which it ended well
-	stops bool   // at the first stack on which it did not
-	down  bool   // from the highest layer to the lowest
-	// sharesLabs is whether rehearsals share labs from now on.
-	sharesLabs bool
-	one        func(context.Context, streams, stackFlags) error
+// siteOptions returns how the stacks of the project are opened.
+func siteOptions(place stackFlags, choices lab.Choices, s streams) operator.SiteOptions {
+	options := operator.SiteOptions{Options: func(operator.StackSummary) (operator.Options, error) { return place.options(s, choices) }}
+	if place.lab {
+		options.Lab = localLab(choices, s.out)
+	}
+	return options
 }
 
-// notBegun is the result of the stacks after the one that a run has stopped at.
-const notBegun = "not begun"
-
-func (r siteRun) run(command *cobra.Command, place stackFlags) error {
-	site, err := operator.StacksByLayer("")
+// runSite does an operation on each stack of the project, and prints what comes of it.
+func runSite(command *cobra.Command, operation operator.SiteOperation, options operator.SiteOptions) error {
+	shown := &sitePrinter{streams: streamsOf(command), command: command, rehearsed: options.Lab != nil}
+	options.Events = shown
+	result, err := operator.RunSite(command.Context(), operation, options)
 	if err != nil {
 		return err
 	}
-	if r.down {
-		slices.Reverse(site)
-	}
-	s, results := streamsOf(command), terminal.Table{Header: []string{"STACK", "KIND", "RESULT"}}
-	if err := r.findLabs(command.Context(), s, place); err != nil {
+	if err := writeSite(shown.out, operation, result); err != nil {
 		return err
 	}
-	var ended []error
-	stopped := ""
-	for i, stack := range site {
-		result := notBegun
-		if stopped == "" {
-			fmt.Fprintf(s.out, "%s\n", terminal.Paint(s.out, terminal.Strong, fmt.Sprintf("%s (%s), %d of %d", stack.Stack, stack.Kind, i+1, len(site))))
-			err := r.onStack(command.Context(), s, place, stack.Stack)
-			ended, result = append(ended, err), r.resultOf(err)
-			if err != nil && r.stops {
-				stopped = stack.Stack
-			} else {
-				printError(command.Context(), s, command, err)
-			}
-			fmt.Fprintln(s.out)
+	err = result.Err()
+	switch {
+	case result.Stopped() != nil:
+		return err
+	case shown.failed != nil:
+		return shown.failed
+	case errors.As(err, new(*operator.RefusedError)):
+		return errUnsound // each refusal is printed
+	default:
+		return err
+	}
+}
+
+// siteWell are the results of stacks on which an operation ended well.
+var siteWell = map[operator.SiteOperation]string{
+	operator.SiteUp: "up", operator.SitePreview: "no changes", operator.SiteStatus: "sound", operator.SiteDestroy: "gone",
+}
+
+// writeSite prints what came of each stack, and how to go on after one that an operation has stopped at.
+func writeSite(out io.Writer, operation operator.SiteOperation, result *operator.SiteResult) error {
+	table := terminal.Table{Header: []string{"STACK", "KIND", "RESULT"}}
+	for _, one := range result.Stacks {
+		text := string(one.Outcome)
+		if one.Outcome == operator.SiteWell {
+			text = siteWell[operation]
 		}
-		results.Rows = append(results.Rows, []string{stack.Stack, string(stack.Kind), result})
+		table.Rows = append(table.Rows, []string{one.Stack, string(one.Kind), text})
 	}
-	if err := results.Write(s.out); err != nil {
+	if err := table.Write(out); err != nil {
 		return err
 	}
-	if stopped != "" {
-		fmt.Fprintf(s.out, "stopped at %s: do what its message says, then run `%s` again, which goes on from there\n", stopped, typed("site %s", r.verb))
-		return ended[len(ended)-1]
+	if stopped := result.Stopped(); stopped != nil {
+		fmt.Fprintf(out, "stopped at %s: do what its message says, then run `%s` again, which goes on from there\n", stopped.Stack, typed("site %s", operation))
 	}
-	return worst(ended)
+	return nil
 }
 
-// findLabs has rehearsals share labs, or refuses if there is none to work on.
-func (r siteRun) findLabs(ctx context.Context, s streams, place stackFlags) error {
+// sitePrinter prints the begin and the end of each stack.
+type sitePrinter struct {
+	streams
+	command   *cobra.Command
+	rehearsed bool
+	failed    error // the first result that could not be printed
+}
+
+// Begun implements [operator.SiteEvents].
+func (p *sitePrinter) Begun(stack operator.SiteStack) {
+	fmt.Fprintf(p.out, "%s\n", terminal.Paint(p.out, terminal.Strong, fmt.Sprintf("%s (%s), %d of %d", stack.Stack, stack.Kind, stack.Number, stack.Of)))
+}
+
+// Ended implements [operator.SiteEvents]. The error of the stack that a run stops at is that of the command, which is printed last.
+func (p *sitePrinter) Ended(stack operator.SiteStack) {
+	p.failed = cmp.Or(p.failed, p.result(stack))
+	if !stack.Stops {
+		printError(p.command.Context(), p.streams, p.command, stack.Err)
+	}
+	fmt.Fprintln(p.out)
+}
+
+// result prints the result of the operation on a stack, if it had one.
+func (p *sitePrinter) result(stack operator.SiteStack) error {
 	switch {
-	case !place.lab:
-		return nil
-	case r.sharesLabs:
-		return operator.ShareLabs(ctx, "", localLab(lab.Choices{}, s.out))
-	default:
-		return operator.CheckRehearsed("", localLab(lab.Choices{}, s.out))
+	case stack.Up != nil:
+		return printUp(p.out, stack.Stack, stack.Up, remedy.On(stack.Stack, "", p.rehearsed).Stack)
+	case stack.Preview != nil:
+		flags := previewFlags{output: formats.Text}
+		return flags.write(p.out, stack.Preview)
+	case stack.Status != nil:
+		return writeResult(p.out, formats.Text, stack.Status)
+	case stack.Destroyed != nil:
+		printGone(p.out, stack.Stack, stack.Destroyed)
 	}
-}
-
-// onStack works on one stack.
-func (r siteRun) onStack(ctx context.Context, s streams, place stackFlags, stack string) error {
-	return onStackOfSite(place, stack, func(place stackFlags) error { return r.one(ctx, s, place) })
-}
-
-// onStackOfSite works on one stack. What its secrets set in the environment, such as the passphrase, is none of the next stack's.
-func onStackOfSite(place stackFlags, stack string, work func(stackFlags) error) error {
-	before := os.Environ()
-	defer restoreEnvironment(before)
-	place.stack, place.refresh = stack, true
-	return work(place)
-}
-
-func restoreEnvironment(before []string) {
-	os.Clearenv()
-	for _, entry := range before {
-		name, value, _ := strings.Cut(entry, "=")
-		_ = os.Setenv(name, value) // it was set like this before
-	}
-}
-
-func (r siteRun) resultOf(err error) string {
-	switch {
-	case err == nil:
-		return r.good
-	case errors.Is(err, operator.ErrChanges):
-		return "changes"
-	case errors.Is(err, operator.ErrNotWell):
-		return "not sound"
-	case exitCode(err) == exitRefused:
-		return "refused"
-	default:
-		return "failed"
-	}
-}
-
-// worst returns an error with the exit code of the whole and nothing left to print: a failure counts more than a refusal, and that more than
-// changes.
-func worst(ended []error) error {
-	codes := map[int]bool{}
-	for _, err := range ended {
-		codes[exitCode(err)] = true
-	}
-	switch {
-	case codes[exitFailed]:
-		return operator.ErrNotWell
-	case codes[exitRefused]:
-		return errUnsound
-	case codes[exitChanges]:
-		return operator.ErrChanges
-	default:
-		return nil
-	}
+	return nil
 }

@@ -41,6 +41,11 @@ k3s-dev  platform  not begun
 stopped at site: do what its message says, then run `+"`em-infra site up` again, which goes on from there\n", stopped.out)
 	require.Contains(t, stopped.err, passphrase)
 
+	choices := em(t.Context(), "site", "up", "--yes", "--seed", "x")
+	require.Equal(t, exitRefused, choices.code)
+	require.Equal(t, stopped.out, choices.out)
+	require.Equal(t, "--time-scale, --pve and --seed are those of the emulated host: add --lab to rehearse, or leave them out\n", choices.err)
+
 	all := em(t.Context(), "site", "preview")
 	require.Equal(t, exitRefused, all.code, all.err)
 	require.Contains(t, all.out, "site     hosts     refused\nk3s-dev  platform  refused\n")

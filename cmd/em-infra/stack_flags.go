@@ -110,6 +110,19 @@ var errNoRehearsal = errors.New("--time-scale, --pve and --seed are those of the
 
 // openChosen opens the stack with settings for the lab.
 func (f *stackFlags) openChosen(s streams, choices lab.Choices) (*operator.Operator, error) {
+	options, err := f.options(s, choices)
+	if err != nil {
+		return nil, err
+	}
+	o, err := operator.Open(options)
+	if err != nil {
+		return nil, err
+	}
+	return o, o.CompleteEnvironment(os.Setenv)
+}
+
+// options returns how the stack is opened.
+func (f *stackFlags) options(s streams, choices lab.Choices) (operator.Options, error) {
 	options := operator.Options{
 		Stack: f.stack, Inventory: f.inventory, Yes: f.yes, Keep: f.keep, Wait: f.wait, ToolsProgress: s.out, Events: printer{streams: s, verbose: f.verbose},
 	}
@@ -122,13 +135,9 @@ func (f *stackFlags) openChosen(s streams, choices lab.Choices) (*operator.Opera
 	if f.lab {
 		options.Lab = localLab(choices, s.out)
 	} else if choices != (lab.Choices{}) {
-		return nil, refused(errNoRehearsal)
+		return operator.Options{}, refused(errNoRehearsal)
 	}
-	o, err := operator.Open(options)
-	if err != nil {
-		return nil, err
-	}
-	return o, o.CompleteEnvironment(os.Setenv)
+	return options, nil
 }
 
 // localLab starts labs with this executable, even when `go run` removes its file.

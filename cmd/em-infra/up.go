@@ -86,15 +86,20 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 	if err != nil {
 		return err
 	}
-	if result.Last != phase.Verify {
-		printPhaseDone(streams.out, result.Last, o.Place())
-		return nil
+	return printUp(streams.out, o.Workspace().Stack, result, o.Place())
+}
+
+// printUp prints the end of a run.
+func printUp(out io.Writer, stack string, result *operator.UpResult, place string) error {
+	switch {
+	case result.Last != phase.Verify:
+		printPhaseDone(out, result.Last, place)
+	case result.Kind != operator.KindPlatform:
+		printLayerUp(out, stack, result, place)
+	default:
+		return printSummary(out, result, place)
 	}
-	if result.Kind != operator.KindPlatform {
-		printLayerUp(streams.out, o.Workspace().Stack, result, o.Place())
-		return nil
-	}
-	return printSummary(streams.out, result, o.Place())
+	return nil
 }
 
 // printLayerUp prints the end of a run on a stack that is no cluster.
