@@ -101,6 +101,9 @@ func Init(ctx context.Context, options InitOptions) (*Initialized, error) {
 // check names everything at once that only the person can know.
 func (o InitOptions) check() error {
 	var missing []error
+	if err := o.checkKind(); err != nil {
+		missing = append(missing, err)
+	}
 	if o.Answers.Stack == "" {
 		missing = append(missing, errors.New("no stack is named: add --stack NAME, the name of the new one, e.g. --stack home"))
 	}

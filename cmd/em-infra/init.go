@@ -119,7 +119,8 @@ func (f *initFlags) read(command *cobra.Command) error {
 	if insecure, err := strconv.ParseBool(os.Getenv(proxmoxInsecureVariable)); err == nil && !command.Flags().Changed("insecure") {
 		options.Insecure = insecure
 	}
-	if err := f.readKind(command); err != nil {
+	options.Answers.Kind = operator.Kind(f.kind)
+	if err := operator.CheckInitKind(options.Answers.Kind, command.Flags().Changed); err != nil {
 		return err
 	}
 	if command.Flags().Changed("workers") {
@@ -151,32 +152,6 @@ func (f *initFlags) readSecrets() error {
 	}
 	if nas := f.options.Answers.NAS; nas.Endpoint == "" && nas.Fingerprint+nas.Pool+f.nasKeyFile != "" {
 		return errors.New("--nas-fingerprint, --nas-pool and --nas-key-file say more about a NAS: add --nas with its URL, or leave them out")
-	}
-	return nil
-}
-
-// notFor are the flags that have no meaning for a kind of stacks.
-var notFor = map[operator.Kind][]string{
-	operator.KindPlatform: nil,
-	operator.KindHosts: {
-		"cluster", "bridge", "vlan", "network", "gateway", "first-address", "control-planes", "workers", "gpu-workers", "iso-storage", "disk-storage", "image-factory",
-		"nas", "nas-fingerprint", "nas-pool", "nas-key-file",
-	},
-	operator.KindSystems: {"cluster", "control-planes", "workers", "gpu-workers", "iso-storage", "image-factory", "nas", "nas-fingerprint", "nas-pool", "nas-key-file"},
-}
-
-// readKind reads the kind of the stack.
-func (f *initFlags) readKind(command *cobra.Command) error {
-	kind := operator.Kind(f.kind)
-	meaningless, known := notFor[kind]
-	if !known {
-		return fmt.Errorf("--kind: %q is no kind of stacks: choose platform, hosts or systems", f.kind)
-	}
-	f.options.Answers.Kind = kind
-	for _, name := range meaningless {
-		if command.Flags().Changed(name) {
-			return fmt.Errorf("--%s has no meaning for --kind %s: leave it out", name, kind)
-		}
 	}
 	return nil
 }
