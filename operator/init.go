@@ -60,7 +60,7 @@ type Initialized struct {
 
 // Init writes the inventory and the configuration of a new stack that fits its hosts, and in an empty folder the files of a project. It changes
 // nothing on the hosts, overwrites no file, and writes only what [Operator.Validate] and [Operator.Preflight] find nothing wrong with. A
-// [RefusedError] has everything that is missing, each with what to do.
+// [RefusedError] has everything that is missing, and an answer that the kind has no use for, each with what to do.
 func Init(ctx context.Context, options InitOptions) (*Initialized, error) {
 	options.Token = cmp.Or(options.Token, os.Getenv(stacks.TokenVariable))
 	options.NASKey = cmp.Or(options.NASKey, os.Getenv(stacks.NASKeyVariable))
@@ -98,12 +98,10 @@ func Init(ctx context.Context, options InitOptions) (*Initialized, error) {
 	return initialized, nil
 }
 
-// check names everything at once that only the person can know.
+// check returns everything at once that is missing, and the first answer that the kind has no use for.
 func (o InitOptions) check() error {
-	var missing []error
-	if err := o.checkKind(); err != nil {
-		missing = append(missing, err)
-	}
+	ofKind := o.checkKind()
+	missing := []error{ofKind}
 	if o.Answers.Stack == "" {
 		missing = append(missing, errors.New("no stack is named: add --stack NAME, the name of the new one, e.g. --stack home"))
 	}
@@ -113,7 +111,7 @@ func (o InitOptions) check() error {
 	if o.Token == "" {
 		missing = append(missing, fmt.Errorf("no API token of Proxmox VE is given: set %s to USER@REALM!NAME=SECRET, or name a file that contains it with --token-file; `em-infra role` prints how to make one", stacks.TokenVariable))
 	}
-	if o.Answers.NAS.Endpoint != "" && o.NASKey == "" {
+	if ofKind == nil && o.Answers.NAS.Endpoint != "" && o.NASKey == "" {
 		missing = append(missing, fmt.Errorf("no API key of the NAS is given: set %s to one that you make in Credentials > Users > API Keys of TrueNAS, or name a file that contains it with --nas-key-file", stacks.NASKeyVariable))
 	}
 	return errors.Join(missing...)

@@ -15,7 +15,7 @@ var ofNoUseFor = map[Kind][]string{
 	KindSystems: {"cluster", "control-planes", "workers", "gpu-workers", "iso-storage", "image-factory", "nas", "nas-fingerprint", "nas-pool", "nas-key-file"},
 }
 
-// CheckInitKind returns an error if a new stack cannot be of a kind, or if something is given that has no meaning for it, by the flags of
+// CheckInitKind returns an error if a new stack cannot be of a kind, or the first flag that is given and has no meaning for it, of those of
 // `em-infra init`. [Init] checks the answers itself; a program with such flags asks before it asks a person for the rest.
 func CheckInitKind(kind Kind, given func(flag string) bool) error {
 	meaningless, known := ofNoUseFor[kind]

@@ -52,6 +52,11 @@ func TestAnswersThatAKindHasNoUseForAreRefused(t *testing.T) {
 			require.ErrorAs(t, err, new(*operator.RefusedError))
 		}
 	}
-	_, err := operator.Init(t.Context(), operator.InitOptions{Answers: operator.InitAnswers{Stack: "home", Kind: "cluster"}, Token: "made up"})
+	nas := operator.InitOptions{Answers: operator.InitAnswers{Stack: "home", Kind: operator.KindHosts}, Token: "made up"}
+	nas.Answers.NAS.Endpoint = "https://nas.example"
+	_, err := operator.Init(t.Context(), nas)
+	require.EqualError(t, err, "--nas has no meaning for --kind hosts: leave it out\n"+missing, "no key is asked for")
+
+	_, err = operator.Init(t.Context(), operator.InitOptions{Answers: operator.InitAnswers{Stack: "home", Kind: "cluster"}, Token: "made up"})
 	require.EqualError(t, err, `--kind: "cluster" is no kind of stacks: choose platform, hosts or systems`+"\n"+missing)
 }

@@ -6,6 +6,8 @@
 // [Options.Events], and it returns its result. Its error is a [RefusedError] if it changed nothing, a [FailedError] if the engine
 // failed, or another error.
 //
+// [RunSite] does one operation on all stacks of a project, one after the other.
+//
 // The command line em-infra consists of flags and output around this package; docs/embedding.md shows another program.
 package operator
 

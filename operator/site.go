@@ -31,11 +31,12 @@ type SiteOptions struct {
 	// Options returns the options of [Open] for a stack. Stack, Inventory, Project and Lab are those of the site, whatever it returns. Its
 	// error is one of that stack. Default: nil, the defaults of all options, with which what needs consent is refused.
 	Options func(stack StackSummary) (Options, error)
-	// Events are told of each stack by [RunSite]. What happens on a stack is told to the Events of its Options. Default: nil, nobody.
+	// Events receive the begin and the end of each stack in [RunSite]. What happens on a stack goes to the Events of its Options.
+	// Default: nil, none.
 	Events SiteEvents
 }
 
-// SiteEvents are told of the stacks that a run on a site works on, one after the other.
+// SiteEvents receive the stacks that a run on a site works on, one after the other.
 type SiteEvents interface {
 	// Begun is called before the operation on a stack.
 	Begun(stack SiteStack)
@@ -43,12 +44,13 @@ type SiteEvents interface {
 	Ended(stack SiteStack)
 }
 
-// RunSite does an operation with its default options on each stack of a project, one after the other. There is no state, no lock and no consent of
+// RunSite does an operation with its default options on each stack of a project, one after the other. A stack whose changes need
+// [UpOptions.Allow] is brought up alone, by [Operator.Up]. There is no state, no lock and no consent of
 // the site: each stack has its own. The error is that of a site of which no stack was touched; what came of the stacks is in the result, and
 // [SiteResult.Err] judges it.
 //
 // What secrets.sops.yaml of a stack sets in the environment of this process, see [Operator.CompleteEnvironment], is taken out of it before the
-// next stack.
+// next stack. So a process works on one site at a time, and on no stack beside it.
 func RunSite(ctx context.Context, operation SiteOperation, options SiteOptions) (*SiteResult, error) {
 	events := options.Events
 	if events == nil {
@@ -58,7 +60,8 @@ func RunSite(ctx context.Context, operation SiteOperation, options SiteOptions) 
 }
 
 // EachStack opens the stacks of a project one after the other, the lowest layer first, such as for [SitePicture.Add] and [SiteReport.Add]. It ends at
-// the first error, which it returns with the name of the stack. The environment is that of each stack, as in [RunSite].
+// the first error, which it returns with the name of the stack. The environment is that of each stack, as in [RunSite], and so an Operator is
+// of use only until the call with it returns. It does not look for the labs of a rehearsal: [CheckRehearsed] does.
 func EachStack(ctx context.Context, options SiteOptions, use func(context.Context, *Operator) error) error {
 	site := projectSite{options}
 	stacks, err := site.ByLayer()
@@ -118,8 +121,8 @@ func (s projectSite) on(ctx context.Context, stack StackSummary, work func(conte
 	}
 	var environment lentEnvironment
 	defer func() {
-		if left := environment.putBack(); left != nil {
-			err = errors.Join(err, left)
+		if failed := environment.putBack(); failed != nil {
+			err = errors.Join(err, failed)
 		}
 	}()
 	if err := o.CompleteEnvironment(environment.set); err != nil {

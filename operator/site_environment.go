@@ -3,6 +3,7 @@ package operator
 import (
 	"errors"
 	"os"
+	"slices"
 )
 
 // lentEnvironment are variables of this process that one stack sets, and their former values.
@@ -23,13 +24,13 @@ func (e *lentEnvironment) set(name, value string) error {
 
 // putBack gives all variables their former values. What cannot be put back is an error: the next stack would have the passphrase of this one.
 func (e *lentEnvironment) putBack() error {
-	var left []error
-	for _, former := range e.before {
+	var failed []error
+	for _, former := range slices.Backward(e.before) { // the first value of a name that was set twice is the one from before
 		if former.isSet {
-			left = append(left, os.Setenv(former.name, former.value))
+			failed = append(failed, os.Setenv(former.name, former.value))
 		} else {
-			left = append(left, os.Unsetenv(former.name))
+			failed = append(failed, os.Unsetenv(former.name))
 		}
 	}
-	return errors.Join(left...)
+	return errors.Join(failed...)
 }

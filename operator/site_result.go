@@ -17,11 +17,11 @@ const (
 	SiteWell SiteOutcome = "well"
 	// SiteChanges means that an up would change something.
 	SiteChanges SiteOutcome = "changes"
-	// SiteRefused means that the operation was refused and nothing was touched, or that an up would be.
+	// SiteRefused means that the operation was refused, or that an up would be; the error says why.
 	SiteRefused SiteOutcome = "refused"
 	// SiteNotSound means that something is wrong or could not be read.
 	SiteNotSound SiteOutcome = "not sound"
-	// SiteFailed means that the operation failed, or was interrupted.
+	// SiteFailed means that the operation failed, or was interrupted while the engine worked.
 	SiteFailed SiteOutcome = "failed"
 )
 
@@ -68,7 +68,7 @@ type SiteResult struct {
 	Stacks []SiteStack
 }
 
-// Stopped returns the stack that the run stopped at; nil if it worked on all of them. The same run goes on from there.
+// Stopped returns the stack that the run stopped at; nil if it stopped at none. The same run goes on from there.
 func (r *SiteResult) Stopped() *SiteStack {
 	if i := slices.IndexFunc(r.Stacks, func(one SiteStack) bool { return one.Stops }); i >= 0 {
 		return &r.Stacks[i]
@@ -85,7 +85,7 @@ func (r *SiteResult) Worst() SiteOutcome {
 	return outcomes[worst]
 }
 
-// Err returns the error of the stack that the run stopped at. Of a run that worked on all stacks it returns [ErrNotWell] if something is wrong or
+// Err returns the error of the stack that the run stopped at. Of a run that stopped at none it returns [ErrNotWell] if something is wrong or
 // failed in one, else a [RefusedError] if some were refused, else [ErrChanges] if an up would change something in one, and nil otherwise.
 func (r *SiteResult) Err() error {
 	if stopped := r.Stopped(); stopped != nil {

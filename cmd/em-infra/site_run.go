@@ -32,15 +32,13 @@ func runSite(command *cobra.Command, operation operator.SiteOperation, options o
 	if err != nil {
 		return err
 	}
-	if err := writeSite(shown.out, operation, result); err != nil {
-		return err
-	}
 	err = result.Err()
+	if printed := errors.Join(shown.failed, writeSite(shown.out, operation, result)); printed != nil {
+		return errors.Join(err, printed)
+	}
 	switch {
 	case result.Stopped() != nil:
 		return err
-	case shown.failed != nil:
-		return shown.failed
 	case errors.As(err, new(*operator.RefusedError)):
 		return errUnsound // each refusal is printed
 	default:

@@ -26,7 +26,7 @@ type Answers struct {
 	// Stack is the name of the stack. Required.
 	Stack string
 	// Kind is what the stack brings up. Default: a cluster. A stack of hosts needs the hosts alone, and one of systems no numbers of nodes
-	// and no cluster.
+	// and no cluster; such answers are refused for them.
 	Kind manifest.Kind
 	// Cluster is the name of the cluster, and the beginning of the names of its nodes. Default: that of the stack.
 	Cluster string
