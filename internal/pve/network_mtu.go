@@ -11,10 +11,8 @@ import (
 	"github.com/luthermonson/go-proxmox"
 
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
-
-// deviceMTU is the MTU in bytes that an interface without one counts with (pve-common, PVE/Network/Interfaces.pm, check_mtu).
-const deviceMTU = 1500
 
 // RaisedMTU is a new MTU of a card or a bond that the inventory does not name: Proxmox VE refuses an interface with a larger MTU than that of
 // what it is made of.
@@ -70,7 +68,7 @@ func (n NetworkInterface) mtu() int {
 	if mtu, err := strconv.Atoi(n.MTU); err == nil && mtu > 0 {
 		return mtu
 	}
-	return deviceMTU
+	return limits.DeviceMTU
 }
 
 // canBeRaised reports whether the MTU can be set by a PUT that changes nothing else. A PUT makes an interface with DHCP one without.
@@ -115,7 +113,7 @@ func (r NetworkRun) raise(ctx context.Context, client *proxmox.Client, present [
 // wantedMTU returns the MTU in bytes that a wanted interface counts with.
 func wantedMTU(want hostspec.Interface) int {
 	if want.MTU == 0 {
-		return deviceMTU
+		return limits.DeviceMTU
 	}
 	return want.MTU
 }

@@ -91,7 +91,7 @@ type VLAN struct {
 	// Device that the tagged frames come by: a bridge or an interface. Required.
 	Device string `yaml:"device" required:"true"`
 	// Tag of the VLAN. Required.
-	Tag int `yaml:"tag" required:"true" min:"1" max:"4094"`
+	Tag int `yaml:"tag" required:"true"`
 	// Addressed is what the host itself has on it.
 	Addressed `yaml:",inline"`
 }

@@ -42,9 +42,9 @@ type Migration struct {
 // VMIDRange is a range of VMIDs.
 type VMIDRange struct {
 	// Lower end of the range, itself in it. Default: 100.
-	Lower int `yaml:"lower" default:"100" min:"100" max:"999999999"`
+	Lower int `yaml:"lower"`
 	// Upper end of the range, not in it. Default: 1000000.
-	Upper int `yaml:"upper" default:"1000000" min:"101" max:"1000000000"`
+	Upper int `yaml:"upper" default:"1000000"`
 }
 
 // BandwidthLimits are limits of transfers in KiB/s; 0 is no limit. One that is left out has the default's.

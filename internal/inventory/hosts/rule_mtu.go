@@ -8,9 +8,6 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// deviceMTU is the MTU in bytes of an interface that is given none.
-const deviceMTU = 1500
-
 // sized is an interface with its MTU, at its place in the file.
 type sized struct {
 	mtu int
@@ -19,7 +16,7 @@ type sized struct {
 
 func sizedOf(on Addressed, at *strictyaml.Path) sized {
 	if on.MTU == 0 {
-		return sized{deviceMTU, at}
+		return sized{limits.DeviceMTU, at}
 	}
 	return sized{on.MTU, at}
 }

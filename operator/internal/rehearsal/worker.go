@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
 // workerName is the name of the additional worker.
@@ -58,22 +59,19 @@ func freeName(nodes inventory.Nodes) string {
 	}
 }
 
-// The range of VMIDs in Proxmox VE (pve-common JSONSchema.pm, pve-vmid).
-const firstVMID, lastVMID = 100, 999999999
-
 func freeVMID(inv *inventory.Inventory) int {
 	taken := map[int]bool{inv.Cluster.Proxmox.Template.VMID: true}
 	for _, vmid := range inv.Cluster.Proxmox.Template.PerHost {
 		taken[vmid] = true
 	}
-	highest := firstVMID
+	highest := limits.VMID.Min
 	for _, node := range inv.Nodes {
 		taken[node.VMID] = true
 		highest = max(highest, node.VMID)
 	}
 	for vmid := highest; ; vmid++ {
-		if vmid > lastVMID {
-			vmid = firstVMID
+		if vmid > limits.VMID.Max {
+			vmid = limits.VMID.Min
 		}
 		if !taken[vmid] {
 			return vmid

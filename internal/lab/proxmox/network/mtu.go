@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// deviceMTU is the MTU in bytes of an interface that has none in the file.
-const deviceMTU = 1500
+	"github.com/em-infra/em-infra/internal/pve/limits"
+)
 
 // checkMTUs refuses an interface whose MTU is larger than that of one that carries it (pve-common Network/Interfaces.pm, check_mtu): a
 // slave than its bond, a VLAN than its device, a bridge than one of its ports.
@@ -56,7 +55,7 @@ func checkMTU(interfaces map[string]iface, parent, child string) error {
 	case has == 0 && carrier["type"] == "bond":
 		has = wants
 	case has == 0:
-		has = deviceMTU
+		has = limits.DeviceMTU
 	}
 
 	if has < wants {
