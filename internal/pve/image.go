@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/luthermonson/go-proxmox"
+
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // Image is a file on the internet that a host downloads: the disk image of a system, the template of containers, or an ISO.
@@ -99,11 +101,14 @@ func (t ImageTemplate) ofFile() string {
 
 // isMark reports whether a description says that a template was made from the image.
 func (t ImageTemplate) isMark(description string) bool {
-	return strings.HasPrefix(description, madeHere) && strings.HasSuffix(description, t.ofFile())
+	return IsImageTemplate(description) && strings.HasSuffix(description, t.ofFile())
 }
 
 // madeHere is the beginning of every such mark.
 const madeHere = "Made by em-infra from "
+
+// IsImageTemplate reports whether a description is that of a template that em-infra has made from an image, whichever. It names no stack.
+func IsImageTemplate(description string) bool { return strings.HasPrefix(description, madeHere) }
 
 // EnsureImageTemplate makes a template unless there is one of that VMID with the same image, and reports whether it has. It goes on after
 // a run that was interrupted while it made the template. A guest that is another one is never touched.
@@ -128,8 +133,8 @@ func (c Connection) ensureImageTemplate(ctx context.Context, host Host, t ImageT
 	}
 	err = c.work(ctx, host.client, post, nodePath(t.Image.Host, "qemu"), map[string]any{
 		"vmid": t.VMID, "name": t.Name, "description": t.mark(), "template": 1, "ostype": "l26", "machine": "q35",
-		"scsihw": "virtio-scsi-single", "scsi0": t.Storage + ":0,import-from=" + t.Image.Volume + ",iothread=1,discard=on,ssd=1",
-		"boot": "order=scsi0", "serial0": "socket", "memory": "512", "cores": 1,
+		"scsihw": "virtio-scsi-single", hardware.SystemDrive: t.Storage + ":0,import-from=" + t.Image.Volume + ",iothread=1,discard=on,ssd=1",
+		"boot": "order=" + hardware.SystemDrive, "serial0": "socket", "memory": "512", "cores": 1,
 	})
 	if err != nil {
 		return false, fmt.Errorf("the template %s (VM %d) cannot be made on %s (%w): mend that, then run up again", t.Name, t.VMID, t.Image.Host, err)
@@ -197,7 +202,7 @@ func (c Connection) ReleaseImageTemplate(ctx context.Context, host string, vmid 
 		return TemplateGone, nil
 	case err != nil:
 		return "", c.explain(err)
-	case !strings.HasPrefix(text, madeHere):
+	case !IsImageTemplate(text):
 		return TemplateForeign, nil
 	}
 	path := nodePath(host, fmt.Sprintf("qemu/%d?purge=1&destroy-unreferenced-disks=1", vmid))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // Machine is a virtual machine of Proxmox VE with its settings.
@@ -73,8 +74,8 @@ func (m Machine) unlike() []string {
 			found = append(found, fact.name+" is "+fact.has+" and not "+fact.wants)
 		}
 	}
-	if m.Config["scsi0"] == "" {
-		found = append(found, "the system disk is not scsi0")
+	if m.Config[hardware.SystemDrive] == "" {
+		found = append(found, "the system disk is not "+hardware.SystemDrive)
 	}
 	return found
 }

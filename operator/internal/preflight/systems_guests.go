@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/systems"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // systemGuests looks for guests of others that have the VMIDs of systems and templates, and for machines that are too small for their image.
@@ -21,9 +22,9 @@ func (s *collector) systemGuests(ctx context.Context, reader pve.Reader, subject
 	mark, file := len(s.checks), subject.Inventory.File
 	for _, image := range file.Images {
 		if config, ours := s.systemVMID(ctx, reader, guests, vmidClaim{
-			name: image.Name, vmid: image.VMID, kind: pve.TypeVM, ours: func(_ int, description string) bool { return strings.HasPrefix(description, imageMark) },
+			name: image.Name, vmid: image.VMID, kind: pve.TypeVM, ours: func(_ int, description string) bool { return pve.IsImageTemplate(description) },
 		}); ours && isOfImage(config["description"], image) {
-			s.systemDisks(file, image, sizeGiB(config["scsi0"]), guests)
+			s.systemDisks(file, image, sizeGiB(config[hardware.SystemDrive]), guests)
 		}
 	}
 	for _, system := range file.Systems() {
@@ -105,9 +106,6 @@ func (subject SystemsSubject) made(vmid int, description string) bool {
 func isOfImage(description string, image systems.Image) bool {
 	return strings.HasSuffix(strings.TrimRight(description, "\n"), fmt.Sprintf(", %s.", image.Checksum)) // Proxmox VE ends a description with a line feed
 }
-
-// imageMark is the beginning of the description of a template that this tool has made from an image, which names no stack.
-const imageMark = "Made by em-infra from "
 
 // systemDisks checks that the machines which are to be cloned from a template have disks that its image fits into: Proxmox VE only grows a disk, and
 // the provider finds that out when the clone is there.
