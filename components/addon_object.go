@@ -2,7 +2,6 @@ package components
 
 import (
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/utilities"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
@@ -59,7 +59,7 @@ func (k objectKind) token() string {
 	if !strings.Contains(group, "/") {
 		group = "core/" + group
 	}
-	return fmt.Sprintf("kubernetes:%s:%s", group, k.name)
+	return token.OfKubernetes + group + ":" + k.name
 }
 
 // givenNamespaces exist in every cluster (kube-apiserver, pkg/controlplane/controller/systemnamespaces).

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // TrueNASAPI is the connection to a TrueNAS box, 25.04 or later.
@@ -36,7 +38,7 @@ func NewTrueNASProvider(ctx *pulumi.Context, name string, api TrueNASAPI, opts .
 		}
 	}
 	made := &trueNASProvider{}
-	return made, ctx.RegisterResource("pulumi:providers:truenas", name, inputs, made, opts...)
+	return made, ctx.RegisterResource(token.TrueNASProvider, name, inputs, made, opts...)
 }
 
 type trueNASProvider struct{ pulumi.ProviderResourceState }

@@ -76,14 +76,14 @@ func Of(urn resource.URN) Phase {
 		prefix string
 		phase  Phase
 	}{
-		{"proxmoxve:", Provision},
-		{"truenas:", Provision},
-		{"pulumi:providers:truenas", Provision}, // only a run that reaches the box needs its key
-		{"talos:imageFactory/", Generate},
-		{"talos:machine/secrets:", Generate},
-		{"talos:", Bootstrap},
-		{"command:", Bootstrap},
-		{"kubernetes:", Addons},
+		{token.OfProxmox, Provision},
+		{token.OfTrueNAS, Provision},
+		{token.TrueNASProvider, Provision}, // only a run that reaches the box needs its key
+		{token.Schematic, Generate},
+		{token.Secrets, Generate},
+		{token.OfTalos, Bootstrap},
+		{token.OfCommand, Bootstrap},
+		{token.OfKubernetes, Addons},
 	} {
 		if strings.HasPrefix(string(urn.Type()), rule.prefix) {
 			return rule.phase

@@ -16,6 +16,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/siderolabs/image-factory/pkg/schematic"
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Project and Stack are what a recorded program runs as.
@@ -122,8 +124,8 @@ func (r *Recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 }
 
 // ID returns the provider's ID of a resource: computed for a schematic, made up for others.
-func ID(token, name string, inputs map[string]any) (string, error) {
-	if token != typeSchematic {
+func ID(kind, name string, inputs map[string]any) (string, error) {
+	if kind != token.Schematic {
 		return name + "-id", nil
 	}
 	text, _ := inputs["schematic"].(string)
@@ -133,8 +135,6 @@ func ID(token, name string, inputs map[string]any) (string, error) {
 	}
 	return document.ID()
 }
-
-const typeSchematic = "talos:imageFactory/schematic:Schematic"
 
 // FactoryAnswers makes the Image Factory return that ID for every schematic.
 func FactoryAnswers(id string) pulumi.RunOption {
@@ -149,7 +149,7 @@ type otherFactory struct {
 // NewResource implements [pulumi.MockResourceMonitor].
 func (f otherFactory) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
 	id, outputs, err := f.MockResourceMonitor.NewResource(args)
-	if args.TypeToken == typeSchematic {
+	if args.TypeToken == token.Schematic {
 		id = f.id
 	}
 	return id, outputs, err
@@ -187,7 +187,7 @@ func (r *Recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) 
 const madeUpKubeconfig = "made-up: kubeconfigRaw\nclusters: [{name: made-up, cluster: {server: \"https://192.168.20.10:6443\"}}]\n"
 
 // madeUpOutputs returns the outputs that the providers add to the inputs.
-func madeUpOutputs(token string) resource.PropertyMap {
+func madeUpOutputs(kind string) resource.PropertyMap {
 	text := func(names ...string) map[string]any {
 		object := make(map[string]any, len(names))
 		for _, name := range names {
@@ -195,8 +195,8 @@ func madeUpOutputs(token string) resource.PropertyMap {
 		}
 		return object
 	}
-	switch token {
-	case "talos:machine/secrets:Secrets":
+	switch kind {
+	case token.Secrets:
 		certificate := text("cert", "key")
 		return resource.NewPropertyMapFromMap(map[string]any{
 			"clientConfiguration": text("caCertificate", "clientCertificate", "clientKey"),
@@ -210,9 +210,9 @@ func madeUpOutputs(token string) resource.PropertyMap {
 				"trustdinfo": text("token"),
 			},
 		})
-	case "talos:cluster/kubeconfig:Kubeconfig":
+	case token.Kubeconfig:
 		return resource.NewPropertyMapFromMap(map[string]any{"kubeconfigRaw": madeUpKubeconfig})
-	case "truenas:index:Account":
+	case token.Account:
 		return resource.NewPropertyMapFromMap(text("apiKey"))
 	default:
 		return nil

@@ -3,7 +3,6 @@ package state
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
@@ -31,7 +30,7 @@ func KnownDatasets(deployment apitype.DeploymentV3) []string {
 func KindsOnNAS(deployment apitype.DeploymentV3) []tokens.Type {
 	var kinds []tokens.Type
 	for at := range deployment.Resources {
-		if kind := deployment.Resources[at].Type; strings.HasPrefix(string(kind), "truenas:") {
+		if kind := deployment.Resources[at].Type; token.IsTrueNAS(string(kind)) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -44,7 +43,7 @@ func KindsOnNAS(deployment apitype.DeploymentV3) []tokens.Type {
 func DeletesOnNAS(deployment apitype.DeploymentV3) iter.Seq[*apitype.ResourceV3] {
 	deletes := map[string]bool{}
 	for at := range deployment.Resources {
-		if r := &deployment.Resources[at]; strings.HasPrefix(string(r.Type), "truenas:") && r.Type != token.Service && !r.RetainOnDelete {
+		if r := &deployment.Resources[at]; token.IsTrueNAS(string(r.Type)) && r.Type != token.Service && !r.RetainOnDelete {
 			deletes[r.Provider] = true
 		}
 	}

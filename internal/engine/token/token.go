@@ -43,10 +43,31 @@ const (
 	Service             = "truenas:index:Service"
 	Account             = "truenas:index:Account"
 	// ProxmoxProvider is the provider of Proxmox VE itself.
-	ProxmoxProvider = "pulumi:providers:proxmoxve"
+	ProxmoxProvider = providers + "proxmoxve"
 	// TrueNASProvider is the provider of TrueNAS itself.
-	TrueNASProvider = "pulumi:providers:truenas"
+	TrueNASProvider = providers + "truenas"
 )
+
+// What the types of a provider's resources begin with: the name of its package.
+const (
+	OfProxmox    = "proxmoxve:"
+	OfTalos      = "talos:"
+	OfTrueNAS    = "truenas:"
+	OfCommand    = "command:"
+	OfKubernetes = "kubernetes:"
+)
+
+// providers is what the types of providers themselves begin with.
+const providers = "pulumi:providers:"
+
+// IsProvider reports whether a type is that of a provider itself.
+func IsProvider(kind string) bool { return strings.HasPrefix(kind, providers) }
+
+// IsKubernetes reports whether a type is that of an object in a cluster, which the provider of Kubernetes has made.
+func IsKubernetes(kind string) bool { return strings.HasPrefix(kind, OfKubernetes) }
+
+// IsTrueNAS reports whether a type is that of something on a TrueNAS box.
+func IsTrueNAS(kind string) bool { return strings.HasPrefix(kind, OfTrueNAS) }
 
 // IsAbstract reports whether a type has no counterpart outside the engine: a component, a provider or the stack.
 func IsAbstract(kind string) bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
@@ -28,37 +29,37 @@ type kind interface {
 
 // kinds are the types of resources by their tokens.
 var kinds = map[string]kind{
-	"truenas:index:Dataset": object[truenas.Dataset]{
+	token.Dataset: object[truenas.Dataset]{
 		replaces: []string{"name", "owner"}, births: []string{"shareType"}, // a replacement keeps a dataset that has data, so its use would not change
 		id:   func(d truenas.Dataset) string { return d.Name },
 		byID: func(ID string) truenas.Dataset { return truenas.Dataset{Name: ID, ShareType: "GENERIC"} },
 		find: (*truenas.Client).FindDataset, save: (*truenas.Client).WriteDataset, delete: (*truenas.Client).RemoveDataset,
 	},
-	"truenas:index:NfsShare": object[truenas.Share]{
+	token.NFSShare: object[truenas.Share]{
 		replaces: []string{"path", "owner"},
 		id:       func(s truenas.Share) string { return s.Path },
 		byID:     func(ID string) truenas.Share { return truenas.Share{Path: ID} },
 		find:     (*truenas.Client).FindShare, save: (*truenas.Client).WriteShare, delete: (*truenas.Client).RemoveShare,
 	},
-	"truenas:index:IscsiPortal": object[truenas.Portal]{
+	token.ISCSIPortal: object[truenas.Portal]{
 		replaces: []string{"owner"},
 		id:       func(p truenas.Portal) string { return p.Owner },
 		byID:     func(ID string) truenas.Portal { return truenas.Portal{Owner: ID} },
 		find:     (*truenas.Client).FindPortal, save: (*truenas.Client).WritePortal, delete: (*truenas.Client).RemovePortal,
 	},
-	"truenas:index:IscsiInitiatorGroup": object[truenas.InitiatorGroup]{
+	token.ISCSIInitiatorGroup: object[truenas.InitiatorGroup]{
 		replaces: []string{"owner"},
 		id:       func(g truenas.InitiatorGroup) string { return g.Owner },
 		byID:     func(ID string) truenas.InitiatorGroup { return truenas.InitiatorGroup{Owner: ID} },
 		find:     (*truenas.Client).FindInitiatorGroup, save: (*truenas.Client).WriteInitiatorGroup, delete: (*truenas.Client).RemoveInitiatorGroup,
 	},
-	"truenas:index:Service": object[truenas.Service]{
+	token.Service: object[truenas.Service]{
 		replaces: []string{"name"},
 		id:       func(s truenas.Service) string { return s.Name },
 		byID:     func(ID string) truenas.Service { return truenas.Service{Name: ID} },
 		find:     (*truenas.Client).FindService, save: (*truenas.Client).WriteService, keep: truenas.KeepService,
 	},
-	"truenas:index:Account": account{},
+	token.Account: account{},
 }
 
 // object is a kind whose objects are found by something in their inputs, so that looking one up is always possible.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -159,7 +158,7 @@ func idOf(urn resource.URN, inputs resource.PropertyMap) string {
 	case token.ISCSIPortal, token.ISCSIInitiatorGroup:
 		return text(inputs["owner"])
 	}
-	if metadata := plain(inputs["metadata"]); strings.HasPrefix(kind, "kubernetes:") && metadata.IsObject() {
+	if metadata := plain(inputs["metadata"]); token.IsKubernetes(kind) && metadata.IsObject() {
 		name, namespace := text(metadata.ObjectValue()["name"]), text(metadata.ObjectValue()["namespace"])
 		if namespace != "" {
 			return namespace + "/" + name

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
@@ -86,7 +87,6 @@ func NewTimeline(run artifacts.Past, kind manifest.Kind, nodes []string) Timelin
 }
 
 const (
-	typeMachine   = "proxmoxve:VM/virtualMachine:VirtualMachine"
 	suffixMachine = "-vm"
 	inTemplates   = "-template-"
 )
@@ -96,7 +96,7 @@ func named(nodes []string, s *artifacts.Summary) []string {
 	nodes = slices.Clone(nodes)
 	for _, r := range s.Resources {
 		name, isMachine := strings.CutSuffix(r.Name, suffixMachine)
-		if r.Type == typeMachine && isMachine && !strings.Contains(name, inTemplates) && !slices.Contains(nodes, name) {
+		if r.Type == token.VirtualMachine && isMachine && !strings.Contains(name, inTemplates) && !slices.Contains(nodes, name) {
 			nodes = append(nodes, name)
 		}
 	}

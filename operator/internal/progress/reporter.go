@@ -12,6 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
@@ -195,7 +196,7 @@ func isWork(step apitype.StepEventMetadata) bool {
 	if state == nil {
 		state = step.Old
 	}
-	if state == nil || !state.Custom || strings.HasPrefix(step.Type, "pulumi:providers:") {
+	if state == nil || !state.Custom || token.IsProvider(step.Type) {
 		return false
 	}
 	return words(step.Op) != operationWords{}

@@ -6,10 +6,12 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // InCluster matches every resource of the Kubernetes provider, but not the provider itself.
-const InCluster = "urn:pulumi:**$kubernetes:**"
+const InCluster = "urn:pulumi:**$" + token.OfKubernetes + "**"
 
 // Counted counts the steps of a preview that are of the targets; without targets it returns the counts of all. The targets cannot be
 // passed to the preview itself: it fails at the first target that is not in the state, because it refreshes the targets before it knows
@@ -37,7 +39,7 @@ func Scope(targets []string, silent bool) (kept, excluded []string) {
 		return nil, []string{InCluster}
 	default:
 		return slices.DeleteFunc(slices.Clone(targets), func(urn string) bool {
-			return strings.HasPrefix(string(resource.URN(urn).Type()), "kubernetes:")
+			return token.IsKubernetes(string(resource.URN(urn).Type()))
 		}), nil
 	}
 }
