@@ -15,6 +15,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
@@ -90,12 +91,7 @@ func (s Store) Save(at time.Time, reason string, of Cluster, take func(io.Writer
 	if err != nil {
 		return Snapshot{}, err
 	}
-	sealed, err := s.seal(clear)
-	if err != nil {
-		return Snapshot{}, fmt.Errorf("write a snapshot: %w", err)
-	}
-	defer os.Remove(sealed) //nolint:errcheck // it has its own name by then
-	saved, err := s.name(at, reason, sealed, Snapshot{Cluster: of, Contents: contents})
+	saved, err := s.seal(at, reason, clear, Snapshot{Cluster: of, Contents: contents})
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("write a snapshot: %w", err)
 	}
@@ -113,20 +109,12 @@ func (s Store) temporary() (*os.File, error) {
 	return file, forget(file)
 }
 
-// seal writes the encrypted snapshot to a temporary file, whose name is not a snapshot's.
-func (s Store) seal(clear *os.File) (string, error) {
+// encrypted writes the sealed snapshot.
+func (s Store) encrypted(to io.Writer, clear *os.File) error {
 	if _, err := clear.Seek(0, io.SeekStart); err != nil {
-		return "", err
+		return err
 	}
-	file, err := os.CreateTemp(s.Dir, "new-*")
-	if err != nil {
-		return "", err
-	}
-	err = encrypt(file, clear, s.Recipients)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
+	return encrypt(to, clear, s.Recipients)
 }
 
 func encrypt(to io.Writer, from io.Reader, recipients []age.Recipient) error {
@@ -138,9 +126,11 @@ func encrypt(to io.Writer, from io.Reader, recipients []age.Recipient) error {
 	return errors.Join(err, sealing.Close())
 }
 
-// name gives the sealed file its name, and writes the description.
-func (s Store) name(at time.Time, reason, sealed string, snapshot Snapshot) (Snapshot, error) {
-	name, err := retention.Create(at, reason, func(name retention.Name) error { return os.Link(sealed, s.path(name)) })
+// seal seals the snapshot under a name that is free, and writes the description.
+func (s Store) seal(at time.Time, reason string, clear *os.File, snapshot Snapshot) (Snapshot, error) {
+	name, err := retention.Create(at, reason, func(name retention.Name) error {
+		return atomicfile.WriteNewWith(s.path(name), func(to io.Writer) error { return s.encrypted(to, clear) })
+	})
 	if err != nil {
 		return Snapshot{}, err
 	}

@@ -164,7 +164,7 @@ func TestPrepareAtOnce(t *testing.T) {
 		require.Equal(t, seen[0], passphrase)
 	}
 	for path := range tree(t, root) {
-		require.False(t, strings.Contains(path, ".new-"), "%s is left behind", path)
+		require.False(t, strings.HasPrefix(filepath.Base(path), "new-"), "%s is left behind", path)
 	}
 }
 

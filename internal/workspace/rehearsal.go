@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/em-infra/em-infra/internal/atomicfile"
 )
 
 // rehearsals is the folder of all rehearsals in a project.
@@ -68,16 +70,7 @@ func writeOnce(path, text string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) //nolint:errcheck // a leftover temporary file does no harm
-	_, err = file.WriteString(text)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := atomicfile.WriteNew(path, []byte(text)); !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return nil

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
@@ -185,7 +185,7 @@ func (s *Server) recover(left []byte) error {
 	return nil
 }
 
-// save replaces the state file atomically. It contains hashes of secrets, so only its owner can read it.
+// save replaces the state file atomically; the saver calls it alone. It contains hashes of secrets, so only its owner can read it.
 func (s *Server) save() error {
 	file := s.config.StateFile
 	if file == "" {
@@ -197,18 +197,8 @@ func (s *Server) save() error {
 		return err
 	}
 
-	temporary, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
-	if err != nil {
+	if err := atomicfile.WriteBeside(file, raw, 0o600); err != nil {
 		return fmt.Errorf("write the host's state: %w", err)
-	}
-
-	_, err = temporary.Write(raw)
-	if err = errors.Join(err, temporary.Close()); err == nil {
-		err = os.Rename(temporary.Name(), file)
-	}
-
-	if err != nil {
-		return fmt.Errorf("write the host's state: %w", errors.Join(err, os.Remove(temporary.Name())))
 	}
 
 	return nil

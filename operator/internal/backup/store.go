@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
@@ -59,12 +60,7 @@ func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return Backup{}, fmt.Errorf("folder of the backups: %w", err)
 	}
-	file, err := s.write(text)
-	if err != nil {
-		return Backup{}, fmt.Errorf("write a backup: %w", err)
-	}
-	defer os.Remove(file) //nolint:errcheck // it has its own name by then
-	name, err := retention.Create(at, reason, func(name retention.Name) error { return os.Link(file, s.path(name)) })
+	name, err := retention.Create(at, reason, func(name retention.Name) error { return atomicfile.WriteNew(s.path(name), text) })
 	if err != nil {
 		return Backup{}, fmt.Errorf("write a backup: %w", err)
 	}
@@ -73,19 +69,6 @@ func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
 		return Backup{}, err
 	}
 	return saved, s.prune(saved.Name)
-}
-
-// write writes the text to a temporary file, whose name is not a backup's.
-func (s Store) write(text []byte) (string, error) {
-	file, err := os.CreateTemp(s.Dir, "new-*") // mode 0600
-	if err != nil {
-		return "", err
-	}
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
 }
 
 // List returns the backups, newest first. Other files in the folder are left alone.

@@ -62,21 +62,12 @@ func (f folderObjects) Write(_ context.Context, key string, text []byte) error {
 	return atomicfile.Write(f.path(key), text, 0o600)
 }
 
-// WriteNew implements [objects]. The file has its content when it gets its name, which only one process can give.
+// WriteNew implements [objects].
 func (f folderObjects) WriteNew(_ context.Context, key string, text []byte) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(string(f), "new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) //nolint:errcheck // it has its own name by then
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(file.Name(), f.path(key)); !errors.Is(err, fs.ErrExist) {
+	if err := atomicfile.WriteNew(f.path(key), text); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return bucket.ErrExists

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/internal/filematch"
 )
 
@@ -130,11 +131,7 @@ func (f stateFiles) replaceCheckpoint(torn, whole []byte) error {
 	if err := os.WriteFile(f.checkpoint()+tornExt, torn, 0o600); err != nil {
 		return err
 	}
-	mended := f.checkpoint() + ".mended"
-	if err := os.WriteFile(mended, whole, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(mended, f.checkpoint())
+	return atomicfile.Write(f.checkpoint(), whole, 0o600)
 }
 
 // checkpointCopy is a complete copy of a checkpoint.

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"filippo.io/age"
 
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
@@ -57,12 +58,10 @@ func (s Store) Save(description Description, recipients []age.Recipient, files [
 	}
 	text = append(text, '\n')
 	page := PageOf(description)
-	sealed, err := s.write(description.Made, recipients, append([]File{Text(DescriptionFile, text), Text(Page, page)}, files...))
-	if err != nil {
-		return Kit{}, fmt.Errorf("write a recovery kit: %w", err)
-	}
-	defer os.Remove(sealed) //nolint:errcheck // it has its own name by then
-	name, err := retention.Create(description.Made, kind, func(name retention.Name) error { return os.Link(sealed, s.path(name)) })
+	files = append([]File{Text(DescriptionFile, text), Text(Page, page)}, files...)
+	name, err := retention.Create(description.Made, kind, func(name retention.Name) error {
+		return atomicfile.WriteNewWith(s.path(name), func(to io.Writer) error { return seal(to, description.Made, recipients, files) })
+	})
 	if err == nil {
 		err = errors.Join(os.WriteFile(s.description(name), text, 0o600), os.WriteFile(s.page(name), page, 0o600))
 	}
@@ -73,19 +72,6 @@ func (s Store) Save(description Description, recipients []age.Recipient, files [
 		return Kit{}, err
 	}
 	return s.read(name)
-}
-
-// write writes the sealed kit to a temporary file, whose name is not a kit's.
-func (s Store) write(at time.Time, recipients []age.Recipient, files []File) (string, error) {
-	file, err := os.CreateTemp(s.Dir, "new-*") // mode 0600
-	if err != nil {
-		return "", err
-	}
-	err = seal(file, at, recipients, files)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
 }
 
 // List returns the kits, newest first. Other files in the folder are left alone.
