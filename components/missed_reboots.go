@@ -8,6 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // missedReboots repeats reboots that the guest misses: the provider starts a machine that is off, and a second later, while it
@@ -39,7 +40,7 @@ func (m missedReboots) end(node rolling.Node) {
 }
 
 const (
-	// missedRebootInterval is the time between two checks of a machine.
+	// missedRebootInterval is the longest time between two checks of a machine.
 	missedRebootInterval = 2 * time.Second
 	// controlPlaneTimeout is how long to wait until one of the control planes that are off is switched on.
 	controlPlaneTimeout = 10 * time.Minute
@@ -86,8 +87,8 @@ func (r *rollout) awaitControlPlane(ctx context.Context, node rolling.Node) erro
 	}
 	bounded, cancel := context.WithTimeout(ctx, controlPlaneTimeout)
 	defer cancel()
-	for health.ControlPlanesAreOff(bounded) && sleep(bounded, missedRebootInterval) {
-	}
+	// The end of the time is no error: a worker that still has no control plane says so itself.
+	_ = poll.Until(bounded, missedRebootInterval, func(ctx context.Context) (bool, error) { return !health.ControlPlanesAreOff(ctx), nil })
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
 	}

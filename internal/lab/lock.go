@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 const (
@@ -40,22 +42,29 @@ func Running(dir string) (int, error) {
 		return 0, err
 	}
 	defer file.Close()
-	for deadline := time.Now().Add(nameTimeout); ; time.Sleep(nameInterval) {
+	nameless := fmt.Errorf("a lab runs in %s, but does not say which process it is: find it with `fuser %s`, end it, and start the lab again", dir, lockFile(dir))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), nameTimeout, nameless)
+	defer cancel()
+	pid := 0
+	err = poll.Until(ctx, nameInterval, func(context.Context) (known bool, err error) {
 		held, err := isHeld(file)
 		if err != nil || !held {
-			return 0, err
+			return true, err
 		}
-		text, err := io.ReadAll(io.NewSectionReader(file, 0, 64))
-		if err != nil {
-			return 0, err
-		}
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
-			return pid, nil
-		}
-		if time.Now().After(deadline) {
-			return 0, fmt.Errorf("a lab runs in %s, but does not say which process it is: find it with `fuser %s`, end it, and start the lab again", dir, lockFile(dir))
-		}
+		pid, known, err = named(file)
+		return known, err
+	})
+	return pid, err
+}
+
+// named returns the process ID in a lock, if it was written already.
+func named(file *os.File) (pid int, known bool, err error) {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, 64))
+	if err != nil {
+		return 0, false, err
 	}
+	pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	return pid, err == nil, nil
 }
 
 // hold is a lab's lock on its folder.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // ErrLost is wrapped by the error of a call whose answer was lost with the connection: whether its work was done has to be looked up.
@@ -188,7 +190,7 @@ type job struct {
 	Error  string          `json:"error"`
 }
 
-// jobInterval is the time between two looks at a job.
+// jobInterval is the longest time between two looks at a job.
 const jobInterval = 500 * time.Millisecond
 
 // RunJob calls a method that starts a job, waits until it has ended or limit is over, and decodes its result.
@@ -199,27 +201,23 @@ func (c *Client) RunJob(ctx context.Context, limit time.Duration, into any, meth
 	if err := c.Call(ctx, &number, method, params...); err != nil {
 		return err
 	}
-	for {
+	return poll.Until(ctx, jobInterval, func(ctx context.Context) (ended bool, err error) {
 		var found []job
 		if err := c.Call(ctx, &found, "core.get_jobs", []any{[]any{"id", "=", number}}); err != nil {
-			return err
+			return false, err
 		}
 		if len(found) == 0 {
-			return fmt.Errorf("TrueNAS does not know the job %d of %s any more: run it again", number, method)
+			return false, fmt.Errorf("TrueNAS does not know the job %d of %s any more: run it again", number, method)
 		}
 		switch found[0].State {
 		case "SUCCESS":
 			if into == nil {
-				return nil
+				return true, nil
 			}
-			return json.Unmarshal(found[0].Result, into)
+			return true, json.Unmarshal(found[0].Result, into)
 		case "FAILED", "ABORTED":
-			return &Error{Method: method, Number: EFAULT, Reason: found[0].Error}
+			return false, &Error{Method: method, Number: EFAULT, Reason: found[0].Error}
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(jobInterval):
-		}
-	}
+		return false, nil
+	})
 }

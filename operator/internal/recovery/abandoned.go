@@ -7,10 +7,12 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 const (
-	// engineInterval is the interval between two checks of an abandoned engine.
+	// engineInterval is the longest interval between two checks of an abandoned engine.
 	engineInterval = 100 * time.Millisecond
 	// dialTimeout is the time limit for an address of this machine to answer.
 	dialTimeout = time.Second
@@ -47,12 +49,5 @@ func listens(ctx context.Context, address string) bool {
 
 // AwaitEnd waits until the owner of the lock has ended; a zombie counts as ended. It returns the error of the context.
 func (e *BusyError) AwaitEnd(ctx context.Context) error {
-	for alive(e.PID) {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(engineInterval):
-		}
-	}
-	return nil
+	return poll.Until(ctx, engineInterval, func(context.Context) (bool, error) { return !alive(e.PID), nil })
 }

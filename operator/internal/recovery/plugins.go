@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/poll"
 	"github.com/em-infra/em-infra/internal/process"
 )
 
@@ -32,7 +34,7 @@ func EndOrphans(home string) (int, error) {
 	return ended, nil
 }
 
-// guardInterval is the interval between two checks of the plugins.
+// guardInterval is the longest interval between two checks of the plugins.
 const guardInterval = 200 * time.Millisecond
 
 // Guard ends the plugins of a PULUMI_HOME after their tool. It waits for the end of the pipe tool, whose other end only the tool
@@ -41,16 +43,14 @@ func Guard(home string, tool io.Reader) error {
 	if _, err := io.Copy(io.Discard, tool); err != nil {
 		return err
 	}
-	for {
+	return poll.Until(context.Background(), guardInterval, func(context.Context) (bool, error) { // it outlives whoever could end it
 		plugins, err := pluginsOf(home)
 		if err != nil || len(plugins) == 0 {
-			return err
+			return true, err
 		}
-		if _, err := EndOrphans(home); err != nil {
-			return err
-		}
-		time.Sleep(guardInterval)
-	}
+		_, err = EndOrphans(home)
+		return false, err
+	})
 }
 
 // pluginsOf returns the processes that run from the plugins of a PULUMI_HOME. A plugin may be a symbolic link to its build, and the

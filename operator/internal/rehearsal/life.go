@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Life is the life of a cluster to rehearse.
@@ -166,19 +167,18 @@ func (l *Life) stands(ctx context.Context, inv *inventory.Inventory) (ready stri
 }
 
 // readyNodes returns the Nodes as soon as all nodes of the inventory are Ready, or after the time limit.
-func (l *Life) readyNodes(ctx context.Context, inv *inventory.Inventory) ([]Node, error) {
+func (l *Life) readyNodes(ctx context.Context, inv *inventory.Inventory) (nodes []Node, err error) {
 	const interval = 200 * time.Millisecond
-	for deadline := time.Now().Add(l.Patience); ; {
-		nodes, err := l.System.Nodes(ctx)
-		if err == nil && len(unready(inv, nodes)) == 0 || time.Now().After(deadline) {
-			return nodes, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(interval):
-		}
+	limited, cancel := context.WithTimeout(ctx, l.Patience)
+	defer cancel()
+	ended := poll.Until(limited, interval, func(context.Context) (bool, error) {
+		nodes, err = l.System.Nodes(ctx) // the limit ends no question, whose answer is what is reported
+		return err == nil && len(unready(inv, nodes)) == 0, nil
+	})
+	if ended != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
+	return nodes, err
 }
 
 // counted returns the numbers of changes, as in "3 created, 1 updated".
