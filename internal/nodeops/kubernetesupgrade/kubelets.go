@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
 )
 
 // upgradeKubelet upgrades the kubelet of one node and waits until its Node reports the version and is Ready. Pods keep running
@@ -57,7 +59,7 @@ func (u Upgrade) runsKubelet(ctx context.Context, m member, networked bool) erro
 		return err
 	case runs.Compare(u.To) != 0:
 		return fmt.Errorf("its Node reports %s", runs)
-	case networked && !isReady(*node):
+	case networked && !kubernetesclient.IsReady(node):
 		return errors.New("its Node is not Ready")
 	default:
 		return nil

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/poll"
 	"github.com/em-infra/em-infra/internal/versions"
@@ -67,14 +68,14 @@ func (u Upgrade) survey(ctx context.Context) (*survey, error) {
 		if i < 0 {
 			continue
 		}
-		m := member{Node: node, ready: isReady(nodes[i])}
+		m := member{Node: node, ready: kubernetesclient.IsReady(&nodes[i])}
 		if m.kubelet, err = kubeletOf(nodes[i]); err != nil {
 			return nil, err
 		}
 		seen.members = append(seen.members, m)
 	}
 	for _, node := range nodes {
-		seen.networked = seen.networked || isReady(node)
+		seen.networked = seen.networked || kubernetesclient.IsReady(&node)
 		if slices.ContainsFunc(u.Nodes, func(n rolling.Node) bool { return n.Name == node.Name }) {
 			continue
 		}
@@ -83,7 +84,7 @@ func (u Upgrade) survey(ctx context.Context) (*survey, error) {
 			return nil, err
 		}
 		_, controlPlane := node.Labels["node-role.kubernetes.io/control-plane"]
-		seen.foreign = append(seen.foreign, foreignNode{node.Name, kubelet, controlPlane, isReady(node)})
+		seen.foreign = append(seen.foreign, foreignNode{node.Name, kubelet, controlPlane, kubernetesclient.IsReady(&node)})
 	}
 	u.askMembers(ctx, seen)
 	return seen, nil
@@ -126,12 +127,6 @@ func (u Upgrade) nodes(ctx context.Context) ([]corev1.Node, error) {
 	return list.Items, nil
 }
 
-func isReady(node corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
-}
-
 func kubeletOf(node corev1.Node) (versions.Version, error) {
 	version, err := versions.Parse(node.Status.NodeInfo.KubeletVersion)
 	if err != nil {
@@ -162,11 +157,11 @@ func (s *survey) takeReadiness(nodes []corev1.Node) {
 	})
 	for i := range s.foreign {
 		f := &s.foreign[i]
-		f.ready = slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == f.name && isReady(n) })
+		f.ready = slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == f.name && kubernetesclient.IsReady(&n) })
 	}
 	for i := range s.members {
 		m := &s.members[i]
-		m.ready = slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name && isReady(n) })
+		m.ready = slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name && kubernetesclient.IsReady(&n) })
 	}
 }
 

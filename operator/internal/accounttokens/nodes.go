@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
 )
 
 // LostNodes returns those names of machines that are lost for good that have a Node. It refuses those that the API server still hears from: a
@@ -25,7 +26,7 @@ func LostNodes(ctx context.Context, api kubernetes.Interface, names []string, li
 				continue
 			case err != nil:
 				return fmt.Errorf("read the Node %s: %w", name, err)
-			case isReady(node):
+			case kubernetesclient.IsReady(node):
 				alive = append(alive, fmt.Errorf("the Node %s is Ready, so the API server hears from its machine, which runs on with the former secrets: stop it", name))
 			}
 			lost = append(lost, name)
@@ -33,16 +34,6 @@ func LostNodes(ctx context.Context, api kubernetes.Interface, names []string, li
 		return errors.Join(alive...)
 	})
 	return lost, err
-}
-
-// isReady reports whether the kubelet of a Node says that it takes pods. The controller manager sets it to unknown when it hears nothing.
-func isReady(node *corev1.Node) bool {
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }
 
 // ForgetNodes deletes the Nodes of machines that are lost for good. A DaemonSet wants a pod on each Node, and would wait for those on a dead

@@ -6,10 +6,11 @@ import (
 	"net/http"
 	"net/url"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
 )
 
 // NodesOf returns the Nodes of a kubeconfig's cluster.
@@ -28,17 +29,8 @@ func NodesOf(ctx context.Context, kubeconfig []byte) ([]Node, error) {
 		return nil, fmt.Errorf("list the Nodes: %w", err)
 	}
 	nodes := make([]Node, len(list.Items))
-	for i, node := range list.Items {
-		nodes[i] = Node{Name: node.Name, Ready: isReady(node)}
+	for i := range list.Items {
+		nodes[i] = Node{Name: list.Items[i].Name, Ready: kubernetesclient.IsReady(&list.Items[i])}
 	}
 	return nodes, nil
-}
-
-func isReady(node corev1.Node) bool {
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

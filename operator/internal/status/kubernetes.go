@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
 )
 
 // askKubernetes reads the Nodes with the administrator's kubeconfig.
@@ -65,11 +66,7 @@ func KubernetesAnswers(ctx context.Context, kubeconfig []byte, patience time.Dur
 
 func kubernetesNode(node corev1.Node) *KubernetesNode {
 	gpus := node.Status.Allocatable[nodeops.GPUResource]
-	seen := &KubernetesNode{Cordoned: node.Spec.Unschedulable, Kubelet: node.Status.NodeInfo.KubeletVersion, GPUs: gpus.Value()}
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			seen.Ready = condition.Status == corev1.ConditionTrue
-		}
+	return &KubernetesNode{
+		Ready: kubernetesclient.IsReady(&node), Cordoned: node.Spec.Unschedulable, Kubelet: node.Status.NodeInfo.KubeletVersion, GPUs: gpus.Value(),
 	}
-	return seen
 }
