@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -120,7 +119,7 @@ func (h Health) removeFormerMember(ctx context.Context, members []*machineapi.Et
 	err := h.askEtcd(ctx, alive[0], func(ctx context.Context, api *client.Client) error {
 		return api.EtcdRemoveMemberByID(ctx, &machineapi.EtcdRemoveMemberByIDRequest{MemberId: former.GetId()})
 	})
-	if err != nil && !strings.Contains(err.Error(), "member not found") { // another client removed it
+	if err != nil && !IsMemberGone(err) {
 		return fmt.Errorf("%s is not joined again, because its dead etcd member %x cannot be removed (%w): run up again", node.Name, former.GetId(), err)
 	}
 	return nil

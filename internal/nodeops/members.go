@@ -3,6 +3,7 @@ package nodeops
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -43,4 +44,9 @@ func (h Health) Members(ctx context.Context) ([]EtcdMember, error) {
 		}
 	}
 	return members, nil
+}
+
+// IsMemberGone reports whether etcd was asked to remove a member that it does not have, as after another client has removed it.
+func IsMemberGone(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "member not found")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -244,7 +243,7 @@ func (c ControlPlane) expel(ctx context.Context, others nodeops.Health, own node
 		err := nodeops.AskEtcd(ctx, c.Talosconfig, other.Address.String(), func(ctx context.Context, api *client.Client) error {
 			return api.EtcdRemoveMemberByID(ctx, &machineapi.EtcdRemoveMemberByIDRequest{MemberId: own.ID})
 		})
-		if err == nil || strings.Contains(err.Error(), "member not found") { // another client removed it
+		if err == nil || nodeops.IsMemberGone(err) {
 			c.say("the member of %s was removed from etcd", c.Name)
 			return nil
 		}
