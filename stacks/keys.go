@@ -138,7 +138,8 @@ func placeOf(stack string) remedy.Place {
 // the first of them.
 func (k *keys) refuseFile(err error, part string) {
 	if !k.reported {
-		k.refuse(strictyaml.Fault{What: "needs secrets that cannot be read", Do: k.place().Complete(err.Error())}, part)
+		what, do := remedy.Split(k.place().CompleteError(err))
+		k.refuse(strictyaml.Fault{What: "needs secrets that cannot be read: " + what, Do: do}, part)
 	}
 	k.reported = true
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/bucket/object"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Bucket is a folder of a bucket. Its keys are relative to the folder.
@@ -65,7 +66,7 @@ func open(ctx context.Context, at, folder string, limits Limits, deaf bool) (*Bu
 	case address.File:
 		b.objects, err = fileblob.OpenBucket(parsed.Path, &fileblob.Options{DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("there is no folder %s: mount it or create it", parsed.Path)
+			return nil, remedy.Errorf("mount it or create it", "there is no folder %s", parsed.Path)
 		}
 	default:
 		prefix = strings.Trim(parsed.Path, "/") // as the engine's backend has it (pulumi pkg/v3 v3.254.0, backend/diy/backend.go, New)

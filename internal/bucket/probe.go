@@ -20,6 +20,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Probe tries at a URL what the engine does with a state.
@@ -48,10 +49,17 @@ type ChecksumError struct {
 
 func (e *ChecksumError) Error() string {
 	if e.CLI != nil {
-		return fmt.Sprintf("the bucket %s refuses the checksums that the Pulumi CLI %s sends whatever the URL says (%s): put a Pulumi CLI from %s on PATH, and change the URL to %s, which was tried and works",
-			e.bucket, e.CLI, e.Refused, follows, e.URL)
+		return fmt.Sprintf("the bucket %s refuses the checksums that the Pulumi CLI %s sends whatever the URL says (%s): %s", e.bucket, e.CLI, e.Refused, e.Remedy())
 	}
-	return fmt.Sprintf("the bucket %s refuses the checksums of its URL (%s): change the URL to %s, which was tried and works", e.bucket, e.Refused, e.URL)
+	return fmt.Sprintf("the bucket %s refuses the checksums of its URL (%s): %s", e.bucket, e.Refused, e.Remedy())
+}
+
+// Remedy returns what to do.
+func (e *ChecksumError) Remedy() string {
+	if e.CLI != nil {
+		return fmt.Sprintf("put a Pulumi CLI from %s on PATH, and change the URL to %s, which was tried and works", follows, e.URL)
+	}
+	return fmt.Sprintf("change the URL to %s, which was tried and works", e.URL)
 }
 
 // follows is the first version of the CLI that follows request_checksum_calculation and that does it right. Those before send checksums with
@@ -86,6 +94,8 @@ type stepError struct {
 	error
 	bucket, code string
 }
+
+func (e *stepError) Unwrap() error { return e.error }
 
 // notChecksum are the codes of answers that have nothing to do with checksums. Servers that do not know the newer ones answer in many
 // ways (400, 403, 411, 501), so all others can mean that.
@@ -141,7 +151,7 @@ func (t try) run(ctx context.Context) error {
 			t.clean(ctx)
 		}
 		if i == len(steps)-1 {
-			err = fmt.Errorf("%w; the objects %s/%s of the probe are still there", err, t.folder, t.key)
+			err = remedy.Extend(err, fmt.Sprintf("; the objects %s/%s of the probe are still there", t.folder, t.key))
 		}
 		return err
 	}
@@ -153,9 +163,9 @@ func (t try) step(ctx context.Context, name string, do func(context.Context) err
 	asking, cancel := context.WithTimeout(ctx, t.limits.Answer)
 	defer cancel()
 	err := do(asking)
-	var odd oddError
-	if errors.As(err, &odd) {
-		return fmt.Errorf("the bucket %s %s", t, odd)
+	var strange oddError
+	if errors.As(err, &strange) {
+		return remedy.Errorf(strange.do, "the bucket %s %s", t, strange.does)
 	}
 	t.doing = name
 	meant := t.problem(ctx, err)
@@ -178,18 +188,20 @@ func (t try) clean(ctx context.Context) {
 	}
 }
 
-// oddError is what a server does that no state survives.
-type oddError string
+// oddError is what a server does that no state survives, to be read after the name of the bucket, and what to do.
+type oddError struct{ does, do string }
 
-func (e oddError) Error() string { return string(e) }
+func (e oddError) Error() string { return e.does + ": " + e.do }
+
+func odd(does string) error { return oddError{does: does, do: "choose another server for a state"} }
 
 func (t try) readBack(ctx context.Context, text []byte) error {
 	back, err := t.objects.ReadAll(ctx, t.key)
 	switch {
 	case answers(err, "NoSuchKey", "NotFound"):
-		return oddError("does not return what was just stored: choose another server for a state")
+		return odd("does not return what was just stored")
 	case err == nil && !bytes.Equal(back, text):
-		return oddError("returns other bytes than were stored: choose another server for a state")
+		return odd("returns other bytes than were stored")
 	}
 	return err
 }
@@ -205,7 +217,7 @@ func (t try) listed(ctx context.Context) error {
 		shown[object.Key] = true
 	}
 	if !shown[t.key] || !shown[t.key+bak] {
-		return oddError("does not list what was just stored, so that two runs at once would not see each other: choose another server for a state")
+		return odd("does not list what was just stored, so that two runs at once would not see each other")
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/bucket/object"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // keyVariables are what gives the credentials.
@@ -47,35 +47,37 @@ func (b *Bucket) problem(ctx context.Context, err error) error {
 	)
 	switch {
 	case b.lacksCredentials(ctx):
-		return fmt.Errorf("there is no key for the bucket %s: set %s in the environment", b, keyVariables)
+		return remedy.Errorf("set "+keyVariables+" in the environment", "there is no key for the bucket %s", b)
 	case b.lacksRegion(ctx):
-		return fmt.Errorf("the URL of the bucket %s names no region: add region=REGION to it (us-east-1 for most servers of your own)", b)
+		return remedy.Errorf("add region=REGION to it (us-east-1 for most servers of your own)", "the URL of the bucket %s names no region", b)
 	case errors.As(err, &untrusted):
-		return fmt.Errorf("the server of the bucket %s has a certificate that is not trusted here (%s): set AWS_CA_BUNDLE to the file with the certificate of its authority", b, firstLine(untrusted.Err.Error()))
+		return remedy.Errorf("set AWS_CA_BUNDLE to the file with the certificate of its authority", "the server of the bucket %s has a certificate that is not trusted here (%s)", b, firstLine(untrusted.Err.Error()))
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("the server of the bucket %s speaks HTTP where its URL says HTTPS: write endpoint=http://HOST:PORT in the URL", b)
+		return remedy.Errorf("write endpoint=http://HOST:PORT in the URL", "the server of the bucket %s speaks HTTP where its URL says HTTPS", b)
 	case errors.As(err, &other) && other.HTTPStatusCode() != 0:
 		return b.noS3(other.HTTPStatusCode())
 	case errors.As(err, &unreached), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the bucket %s does not answer (%s): see that its endpoint is right and can be reached from here", b, rootOf(err))
+		return remedy.Errorf("see that its endpoint is right and can be reached from here", "the bucket %s does not answer (%s)", b, rootOf(err))
 	default:
-		return fmt.Errorf("the bucket %s cannot be used (%s): see its URL and its server's log", b, rootOf(err))
+		return remedy.Errorf("see its URL and its server's log", "the bucket %s cannot be used (%s)", b, rootOf(err))
 	}
 }
 
 func (b *Bucket) absent(code string) error {
-	return notFound{fmt.Errorf("there is no bucket %s (%s): create it, or correct its URL", b, code)}
+	return notFound{remedy.Errorf("create it, or correct its URL", "there is no bucket %s (%s)", b, code)}
 }
 
 func (b *Bucket) folderProblem(err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return notFound{fmt.Errorf("the folder %s does not have the file: list what is there", b)}
+		return notFound{remedy.Errorf("list what is there", "the folder %s does not have the file", b)}
 	}
-	return fmt.Errorf("the folder %s cannot be used (%s): see that it is mounted and has space, and that you may write there", b, rootOf(err))
+	return remedy.Errorf("see that it is mounted and has space, and that you may write there", "the folder %s cannot be used (%s)", b, rootOf(err))
 }
 
 // notFound is an error that is [object.ErrNotFound] too.
 type notFound struct{ error }
+
+func (e notFound) Unwrap() error { return e.error }
 
 func (notFound) Is(target error) bool { return target == object.ErrNotFound }
 

@@ -2,7 +2,6 @@ package bucket
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // refusal returns what an answer of the server means, by its code (S3 API reference, Error responses; the codes of Cloudflare R2 and of
@@ -26,21 +27,21 @@ func (b *Bucket) refusal(answered smithy.APIError, headers http.Header) error {
 	case "NoSuchBucket":
 		return b.absent(code)
 	case "NoSuchKey", "NotFound":
-		return notFound{fmt.Errorf("the bucket %s does not have the object (%s): list what is there", b, code)}
+		return notFound{remedy.Errorf("list what is there", "the bucket %s does not have the object (%s)", b, code)}
 	case "AccessDenied", "Forbidden", "AllAccessDisabled":
-		return fmt.Errorf("the bucket %s refuses the key (%s): give the key rights, with which it %s", b, b.during(code), rights)
+		return remedy.Errorf("give the key rights, with which it "+rights, "the bucket %s refuses the key (%s)", b, b.during(code))
 	case "InvalidAccessKeyId", "XAdminUserNotFound", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "Unauthorized":
 		return b.keyNotAccepted(code)
 	case "InvalidDigest", "BadDigest", "NotImplemented", "XAmzContentSHA256Mismatch":
-		return fmt.Errorf("the bucket %s refuses the checksum of an object (%s): add request_checksum_calculation=when_required to its URL, or remove it there", b, code)
+		return remedy.Errorf("add request_checksum_calculation=when_required to its URL, or remove it there", "the bucket %s refuses the checksum of an object (%s)", b, code)
 	case "RequestTimeTooSkewed":
-		return fmt.Errorf("the bucket %s refuses the time of the request (%s%s): set the clock of this machine or of the server", b, code, clockIn(headers))
+		return remedy.Errorf("set the clock of this machine or of the server", "the bucket %s refuses the time of the request (%s%s)", b, code, clockIn(headers))
 	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "InvalidRegionName":
-		return fmt.Errorf("the bucket %s is in another region (%s): write region=%s in its URL", b, code, regionIn(message, headers))
+		return remedy.Errorf("write region="+regionIn(message, headers)+" in its URL", "the bucket %s is in another region (%s)", b, code)
 	case "BadRequest", "MethodNotAllowed": // derived from the status of an answer without a code
 		return b.noS3(map[string]int{"BadRequest": http.StatusBadRequest, "MethodNotAllowed": http.StatusMethodNotAllowed}[code])
 	default:
-		return fmt.Errorf("the bucket %s answers %s (%s): see the log of its server", b, code, message)
+		return remedy.Errorf("see the log of its server", "the bucket %s answers %s (%s)", b, code, message)
 	}
 }
 
@@ -52,12 +53,12 @@ func answers(err error, codes ...string) bool {
 }
 
 func (b *Bucket) keyNotAccepted(code string) error {
-	return fmt.Errorf("the bucket %s does not accept the key (%s): set %s to one that %s", b, code, keyVariables, rights)
+	return remedy.Errorf("set "+keyVariables+" to one that "+rights, "the bucket %s does not accept the key (%s)", b, code)
 }
 
 // noS3 returns the error for an answer in another form than that of S3: of a web page, a proxy, or a server of HTTPS that is asked in HTTP.
 func (b *Bucket) noS3(status int) error {
-	return fmt.Errorf("what answers for the bucket %s is no S3 server (%d %s): correct scheme and port of endpoint= in its URL, which are those of the API and not of the web console",
+	return remedy.Errorf("correct scheme and port of endpoint= in its URL, which are those of the API and not of the web console", "what answers for the bucket %s is no S3 server (%d %s)",
 		b, status, http.StatusText(status))
 }
 

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/luthermonson/go-proxmox"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Connection contains the address and credentials of a Proxmox VE API.
@@ -38,10 +40,10 @@ const (
 var tokenForm = regexp.MustCompile(`^\S+@\S+!\S+=[a-zA-Z0-9-]+$`)
 
 // ErrToken means that the token has the wrong form. It never contains the token.
-var ErrToken = errors.New("the token has not the form USER@REALM!NAME=SECRET: set it again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`")
+var ErrToken = remedy.Errorf("set it again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`", "the token has not the form USER@REALM!NAME=SECRET")
 
 // ErrEndpoint means that the endpoint is not a URL of a Proxmox VE API.
-var ErrEndpoint = errors.New("the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`")
+var ErrEndpoint = remedy.Errorf("set it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`", "the endpoint of Proxmox VE is no URL such as https://vmhost:8006")
 
 // Origin returns scheme, host and port of an endpoint, https://vmhost:8006. URLs copied from a manual or a browser end with
 // /api2/json, a slash or a fragment; the provider drops a path, too (bpg/terraform-provider-proxmox v0.73.0,
@@ -125,6 +127,9 @@ const (
 )
 
 func (e *UnreachedError) Error() string { return e.What + ": " + e.remedy }
+
+// Remedy returns what to do.
+func (e *UnreachedError) Remedy() string { return e.remedy }
 
 func (e *UnreachedError) Unwrap() error { return e.cause }
 

@@ -84,18 +84,25 @@ func (p Place) CompleteError(err error) error {
 		return nil
 	}
 	if text := p.Complete(err.Error()); text != err.Error() {
-		return &completedError{text: text, err: err}
+		return &completedError{text: text, place: p, err: err}
 	}
 	return err
 }
 
 // completedError is an error with its message completed for a place.
 type completedError struct {
-	text string
-	err  error
+	text  string
+	place Place
+	err   error
 }
 
 func (e *completedError) Error() string { return e.text }
+
+// Remedy returns what to do.
+func (e *completedError) Remedy() string {
+	_, do := Split(e.err)
+	return e.place.Complete(do)
+}
 
 func (e *completedError) Unwrap() error { return e.err }
 

@@ -3,8 +3,9 @@ package truenas
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Account is a user that logs in with an API key and has the roles that it needs. User, privilege and key have the same name.
@@ -105,7 +106,7 @@ func (k foundKey) checkIsOf(wanted Account) error {
 	if k.User == wanted.Name {
 		return nil
 	}
-	return fmt.Errorf("the API key %[1]s on TrueNAS is of %[2]s, and was not touched (an account and its key have one name, and names of keys are unique): rename that key in Credentials > Users > API Keys, then run up again",
+	return remedy.Errorf("rename that key in Credentials > Users > API Keys, then run up again", "the API key %[1]s on TrueNAS is of %[2]s, and was not touched (an account and its key have one name, and names of keys are unique)",
 		wanted.Name, cmp.Or(k.User, "no user"))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/em-infra/em-infra/internal/poll"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // ErrLost is wrapped by the error of a call whose answer was lost with the connection: whether its work was done has to be looked up.
@@ -76,7 +77,7 @@ func (c *Client) end(err error) {
 }
 
 func lost(err error) error {
-	return fmt.Errorf("%w (%w): run it again, what was done is found and not repeated", ErrLost, err)
+	return remedy.Errorf("run it again, what was done is found and not repeated", "%w (%w)", ErrLost, err)
 }
 
 // Close ends the connection.
@@ -94,7 +95,7 @@ func (c *Client) Call(ctx context.Context, into any, method string, params ...an
 	}
 	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": ID, "method": method, "params": params})
 	if err == nil && len(message) > maxMessage {
-		err = fmt.Errorf("%s: the parameters take %d bytes, and TrueNAS accepts %d: shorten the lists", method, len(message), maxMessage)
+		err = remedy.Errorf("shorten the lists", "%s: the parameters take %d bytes, and TrueNAS accepts %d", method, len(message), maxMessage)
 	}
 	if err != nil {
 		c.withdraw(ID)
@@ -107,7 +108,7 @@ func (c *Client) Call(ctx context.Context, into any, method string, params ...an
 	select {
 	case <-ctx.Done():
 		c.withdraw(ID)
-		return fmt.Errorf("%s: TrueNAS has not answered (%w): see that the box works, and run it again", method, ctx.Err())
+		return remedy.Errorf("see that the box works, and run it again", "%s: TrueNAS has not answered (%w)", method, ctx.Err())
 	case got, whole := <-waiting:
 		return c.settle(got, whole, into, method)
 	}
@@ -125,7 +126,7 @@ func (c *Client) settle(got answer, whole bool, into any, method string) error {
 		return nil
 	}
 	if err := json.Unmarshal(got.Result, into); err != nil {
-		return fmt.Errorf("%s: TrueNAS answers in another form (%w): see that its release is supported, docs/storage.md", method, err)
+		return remedy.Errorf("see that its release is supported, docs/storage.md", "%s: TrueNAS answers in another form (%w)", method, err)
 	}
 	return nil
 }
@@ -173,13 +174,13 @@ func (c *Client) login(ctx context.Context, username, key string) error {
 	case "SUCCESS":
 		return nil
 	case "AUTH_ERR":
-		return fmt.Errorf("TrueNAS does not accept the API key of %s: compare the user's name, or make another key in Credentials > Users > API Keys", username)
+		return remedy.Errorf("compare the user's name, or make another key in Credentials > Users > API Keys", "TrueNAS does not accept the API key of %s", username)
 	case "EXPIRED":
-		return fmt.Errorf("the API key of %s has expired, or TrueNAS has revoked it: make another in Credentials > Users > API Keys", username)
+		return remedy.Errorf("make another in Credentials > Users > API Keys", "the API key of %s has expired, or TrueNAS has revoked it", username)
 	case "OTP_REQUIRED":
-		return fmt.Errorf("TrueNAS asks %s for a second factor: use an API key of a user that has none", username)
+		return remedy.Errorf("use an API key of a user that has none", "TrueNAS asks %s for a second factor", username)
 	default:
-		return fmt.Errorf("TrueNAS answers the login of %s with %s: see the audit log of the box", username, got.Type)
+		return remedy.Errorf("see the audit log of the box", "TrueNAS answers the login of %s with %s", username, got.Type)
 	}
 }
 
@@ -195,7 +196,7 @@ const jobInterval = 500 * time.Millisecond
 
 // RunJob calls a method that starts a job, waits until it has ended or limit is over, and decodes its result.
 func (c *Client) RunJob(ctx context.Context, limit time.Duration, into any, method string, params ...any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the job %s of TrueNAS has not ended within %s: see Jobs in its web interface", method, limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, remedy.Errorf("see Jobs in its web interface", "the job %s of TrueNAS has not ended within %s", method, limit))
 	defer cancel()
 	var number int
 	if err := c.Call(ctx, &number, method, params...); err != nil {
@@ -207,7 +208,7 @@ func (c *Client) RunJob(ctx context.Context, limit time.Duration, into any, meth
 			return false, err
 		}
 		if len(found) == 0 {
-			return false, fmt.Errorf("TrueNAS does not know the job %d of %s any more: run it again", number, method)
+			return false, remedy.Errorf("run it again", "TrueNAS does not know the job %d of %s any more", number, method)
 		}
 		switch found[0].State {
 		case "SUCCESS":

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // handshakeTimeout is how long a box may take to answer the first request.
@@ -46,15 +47,15 @@ func (c Connection) Check() error {
 	location, err := url.Parse(c.Endpoint)
 	switch {
 	case err != nil || location.Host == "":
-		return fmt.Errorf("the endpoint of TrueNAS %q is no URL: write one like https://nas.example", c.Endpoint)
+		return remedy.Errorf("write one like https://nas.example", "the endpoint of TrueNAS %q is no URL", c.Endpoint)
 	case location.Scheme == "http" && !isLoopback(location.Hostname()):
-		return fmt.Errorf("the endpoint of TrueNAS is %s: write https, since the box revokes an API key that it receives in clear", c.Endpoint)
+		return remedy.Errorf("write https, since the box revokes an API key that it receives in clear", "the endpoint of TrueNAS is %s", c.Endpoint)
 	case location.Scheme != "https" && location.Scheme != "http":
-		return fmt.Errorf("the endpoint of TrueNAS %q has another scheme: write one like https://nas.example", c.Endpoint)
+		return remedy.Errorf("write one like https://nas.example", "the endpoint of TrueNAS %q has another scheme", c.Endpoint)
 	case c.Username == "":
-		return errors.New("the user of TrueNAS is missing: name the one whose API key it is")
+		return remedy.Errorf("name the one whose API key it is", "the user of TrueNAS is missing")
 	case c.APIKey == "":
-		return errors.New("the API key of TrueNAS is missing: make one in Credentials > Users > API Keys of its web interface")
+		return remedy.Errorf("make one in Credentials > Users > API Keys of its web interface", "the API key of TrueNAS is missing")
 	}
 	_, err = c.tls()
 	return err
@@ -69,7 +70,7 @@ func isLoopback(host string) bool {
 func ParseFingerprint(text string) ([]byte, error) {
 	sum, err := hex.DecodeString(strings.ReplaceAll(text, ":", ""))
 	if err != nil || len(sum) != sha256.Size {
-		return nil, errors.New("a fingerprint is the SHA-256 of a certificate, 64 hexadecimal digits: show it with `openssl s_client -connect HOST:443 </dev/null | openssl x509 -noout -fingerprint -sha256`")
+		return nil, remedy.Errorf("show it with `openssl s_client -connect HOST:443 </dev/null | openssl x509 -noout -fingerprint -sha256`", "a fingerprint is the SHA-256 of a certificate, 64 hexadecimal digits")
 	}
 	return sum, nil
 }
@@ -78,7 +79,12 @@ func ParseFingerprint(text string) ([]byte, error) {
 type errOtherCertificate struct{ got string }
 
 func (e errOtherCertificate) Error() string {
-	return "the certificate of TrueNAS has the fingerprint " + e.got + ", which is not the one of the inventory: compare it with the one on the box, and change it there if it was renewed"
+	return "the certificate of TrueNAS has the fingerprint " + e.got + ", which is not the one of the inventory: " + e.Remedy()
+}
+
+// Remedy returns what to do.
+func (errOtherCertificate) Remedy() string {
+	return "compare it with the one on the box, and change it there if it was renewed"
 }
 
 // tls returns how the certificate is verified: by its fingerprint alone, or by authorities.
@@ -106,7 +112,7 @@ func (c Connection) tls() (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM([]byte(c.CA)) {
-		return nil, errors.New("the CA of TrueNAS holds no certificate in PEM: export it in Credentials > Certificates of its web interface")
+		return nil, remedy.Errorf("export it in Credentials > Certificates of its web interface", "the CA of TrueNAS holds no certificate in PEM")
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, nil
 }
@@ -144,21 +150,21 @@ func (c Connection) unreachable(err error, response *http.Response) error {
 	)
 	switch {
 	case response != nil && response.StatusCode == http.StatusNotFound:
-		return fmt.Errorf("TrueNAS at %s has no JSON-RPC API: it is older than 25.04, update it", c.Endpoint)
+		return remedy.Errorf("it is older than 25.04, update it", "TrueNAS at %s has no JSON-RPC API", c.Endpoint)
 	case response != nil:
-		return fmt.Errorf("TrueNAS at %s answers %s instead of a WebSocket: name the box itself, or a proxy that passes WebSockets on", c.Endpoint, response.Status)
+		return remedy.Errorf("name the box itself, or a proxy that passes WebSockets on", "TrueNAS at %s answers %s instead of a WebSocket", c.Endpoint, response.Status)
 	case errors.As(err, &other):
 		return other
 	case errors.As(err, &unknown):
-		return fmt.Errorf("the certificate of TrueNAS at %s is not signed by an authority that this machine trusts: give storage.fingerprint or storage.caFile", c.Endpoint)
+		return remedy.Errorf("give storage.fingerprint or storage.caFile", "the certificate of TrueNAS at %s is not signed by an authority that this machine trusts", c.Endpoint)
 	case errors.As(err, &name):
-		return fmt.Errorf("the certificate of TrueNAS at %s is for another name (%w): use that name, or give storage.fingerprint", c.Endpoint, err)
+		return remedy.Errorf("use that name, or give storage.fingerprint", "the certificate of TrueNAS at %s is for another name (%w)", c.Endpoint, err)
 	case errors.As(err, &invalid):
-		return fmt.Errorf("the certificate of TrueNAS at %s is not valid (%w): renew it on the box, or give storage.fingerprint", c.Endpoint, err)
+		return remedy.Errorf("renew it on the box, or give storage.fingerprint", "the certificate of TrueNAS at %s is not valid (%w)", c.Endpoint, err)
 	case isSilence(err):
-		return fmt.Errorf("%w at %s (%w): check the address, and that the box is on", ErrNoAnswer, c.Endpoint, err)
+		return remedy.Errorf("check the address, and that the box is on", "%w at %s (%w)", ErrNoAnswer, c.Endpoint, err)
 	default:
-		return fmt.Errorf("there is no connection to TrueNAS at %s (%w): check the address, and that TrueNAS serves HTTPS there", c.Endpoint, err)
+		return remedy.Errorf("check the address, and that TrueNAS serves HTTPS there", "there is no connection to TrueNAS at %s (%w)", c.Endpoint, err)
 	}
 }
 

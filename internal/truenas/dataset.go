@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // OwnerProperty is the user property by which a dataset says which stack has created it. A dataset without it was there before, and is
@@ -97,7 +99,7 @@ func (c *Client) FindDataset(ctx context.Context, wanted Dataset) (*Dataset, err
 		return nil, err
 	}
 	if found.Type != "FILESYSTEM" {
-		return nil, fmt.Errorf("%s is a volume, no filesystem: choose another name", wanted.Name)
+		return nil, remedy.Errorf("choose another name", "%s is a volume, no filesystem", wanted.Name)
 	}
 	return &Dataset{
 		Name: found.ID, Quota: found.Quota.bytes(), RefQuota: found.RefQuota.bytes(), Compression: found.Compression.own(),
@@ -147,7 +149,7 @@ func (c *Client) createDataset(ctx context.Context, wanted Dataset) error {
 	err := c.Call(ctx, nil, "pool.dataset.create", given)
 	if IsFull(err) {
 		pool, _, _ := strings.Cut(wanted.Name, "/")
-		return fmt.Errorf("%w: the pool %s has no room left: free some, or add disks to it", err, pool)
+		return remedy.Errorf("free some, or add disks to it", "%w: the pool %s has no room left", err, pool)
 	}
 	return err
 }
@@ -191,7 +193,7 @@ func (c *Client) RemoveDataset(ctx context.Context, wanted Dataset) (*Kept, erro
 	case IsGone(err):
 		return nil, nil
 	case Number(err) == EBUSY:
-		return nil, fmt.Errorf("%w: something uses it: end its NFS clients and iSCSI sessions, then run it again", err)
+		return nil, remedy.Errorf("end its NFS clients and iSCSI sessions, then run it again", "%w: something uses it", err)
 	}
 	return nil, err
 }

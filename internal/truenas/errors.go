@@ -48,6 +48,9 @@ type Attribute struct {
 	Text string
 }
 
+// Remedy returns what to do; empty where the answer has none.
+func (e *Error) Remedy() string { return e.Do }
+
 // Error returns one line, or one for each parameter that is refused.
 func (e *Error) Error() string {
 	if len(e.Attributes) == 0 {

@@ -2,8 +2,9 @@ package truenas
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // serviceTimeout is how long a service may take to start: the box itself gives it 120 s (api/v25_10_5/service.py, ServiceOptions).
@@ -29,7 +30,7 @@ func (c *Client) FindService(ctx context.Context, wanted Service) (*Service, err
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("TrueNAS has no service %s: its release is not supported, see docs/storage.md", wanted.Name)
+		return nil, remedy.Errorf("its release is not supported, see docs/storage.md", "TrueNAS has no service %s", wanted.Name)
 	}
 	return &Service{Name: wanted.Name, Enabled: found[0].Enable, Running: found[0].State == "RUNNING"}, nil
 }
@@ -47,7 +48,7 @@ func (c *Client) WriteService(ctx context.Context, wanted Service, found *Servic
 	var runs bool
 	err := c.RunJob(ctx, serviceTimeout, &runs, "service.control", "START", wanted.Name, map[string]any{"silent": false})
 	if err == nil && !runs {
-		err = fmt.Errorf("the service %s of TrueNAS does not run after its start: see its log on the box, System > Services", wanted.Name)
+		err = remedy.Errorf("see its log on the box, System > Services", "the service %s of TrueNAS does not run after its start", wanted.Name)
 	}
 	return err
 }

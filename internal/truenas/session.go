@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // attempts is how often a piece of work is begun when connections break or the box is busy.
@@ -22,7 +24,7 @@ const (
 )
 
 // errTooManyLogins is the refusal of a login by a box that counts them.
-var errTooManyLogins = errors.New("TrueNAS refuses the login: there were more than 20 from this address within a minute: wait a minute and run it again")
+var errTooManyLogins = remedy.Errorf("wait a minute and run it again", "TrueNAS refuses the login: there were more than 20 from this address within a minute")
 
 // Session is a client that connects when it is needed and stays connected: the box accepts 20 logins from an address within a minute
 // (utils/rate_limit/cache.py), and a run does more pieces of work than that. It is safe for concurrent use.

@@ -50,6 +50,9 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s (%s): %s", p.What, strings.Join(append(aside, "got "+strconv.Quote(p.Got)), "; "), p.Do)
 }
 
+// Remedy returns what to do.
+func (p *Problem) Remedy() string { return p.Do }
+
 const (
 	writeBucket = "write s3://BUCKET?region=REGION"
 	writeFolder = "write file:///FOLDER"

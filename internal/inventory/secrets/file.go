@@ -16,6 +16,7 @@ import (
 	"github.com/getsops/sops/v3/age"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // File is the name of the secrets beside an inventory.
@@ -111,7 +112,7 @@ func opened(data []byte, keys Keys) (*Document, error) {
 func dataKey(metadata sops.Metadata, keys Keys) ([]byte, error) {
 	sealed := sealedKeys(metadata)
 	if len(sealed) == 0 {
-		return nil, fmt.Errorf("%w: add one with `sops updatekeys`", ErrNoRecipient)
+		return nil, remedy.Errorf("add one with `sops updatekeys`", "%w", ErrNoRecipient)
 	}
 	recipients := make([]string, len(sealed))
 	for i, each := range sealed {
@@ -122,7 +123,7 @@ func dataKey(metadata sops.Metadata, keys Keys) ([]byte, error) {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%w: set %s to the file that holds the key of %s", ErrNoKey, KeyFileVariable, strings.Join(recipients, " or "))
+		return nil, remedy.Errorf("set "+KeyFileVariable+" to the file that holds the key of "+strings.Join(recipients, " or "), "%w", ErrNoKey)
 	}
 	for _, each := range sealed {
 		for _, key := range found {
@@ -132,7 +133,7 @@ func dataKey(metadata sops.Metadata, keys Keys) ([]byte, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%w: it is encrypted for %s, and %s holds that of %s: use the right key, or add this one with `sops updatekeys`",
+	return nil, remedy.Errorf("use the right key, or add this one with `sops updatekeys`", "%w: it is encrypted for %s, and %s holds that of %s",
 		ErrWrongKey, strings.Join(recipients, " and "), strings.Join(places, " and "), publicHalves(found))
 }
 
@@ -163,17 +164,19 @@ func sealedKeys(metadata sops.Metadata) []*age.MasterKey {
 func unseal(tree *sops.Tree, key []byte, cipher aes.Cipher) error {
 	sum, err := tree.Decrypt(key, cipher)
 	if err != nil {
-		return fmt.Errorf("%w: restore it from a backup", ErrTampered)
+		return tampered()
 	}
 	sealed, err := cipher.Decrypt(tree.Metadata.MessageAuthenticationCode, key, tree.Metadata.LastModified.Format(time.RFC3339))
 	if err != nil || sealed != sum {
-		return fmt.Errorf("%w: restore it from a backup", ErrTampered)
+		return tampered()
 	}
 	return nil
 }
 
+func tampered() error { return remedy.Errorf("restore it from a backup", "%w", ErrTampered) }
+
 // inFile adds to the error of a value in the file how the file is changed.
-func inFile(err error) error { return fmt.Errorf("%w with `em-infra secrets edit`", err) }
+func inFile(err error) error { return remedy.Extend(err, " with `em-infra secrets edit`") }
 
 // collect reads the values of a mapping, recursively. Names are not secret: sops does not encrypt them.
 func (s *Secrets) collect(branch sops.TreeBranch, path []string) error {
@@ -191,7 +194,7 @@ func (s *Secrets) collect(branch sops.TreeBranch, path []string) error {
 		case string:
 			s.values[joined(inner)] = newSecret(value)
 		default:
-			return fmt.Errorf("%s %w: put it in quotes", strings.Join(inner, "."), ErrNotText)
+			return remedy.Errorf("put it in quotes", "%s %w", strings.Join(inner, "."), ErrNotText)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // The places where sops looks for an age key (age/keysource.go of sops).
@@ -104,7 +105,7 @@ func (k Keys) identities() (found []identity, places []string, err error) {
 		parsed, err := age.ParseIdentities(strings.NewReader(text))
 		if err != nil {
 			// The parser's error may repeat the line, so it is not passed on.
-			return fmt.Errorf("%s: %w: each line is a comment or AGE-SECRET-KEY-1…, as age-keygen writes it", place, ErrBadKey)
+			return remedy.Errorf("each line is a comment or AGE-SECRET-KEY-1…, as age-keygen writes it", "%s: %w", place, ErrBadKey)
 		}
 		places = append(places, place)
 		for _, each := range parsed {
@@ -129,7 +130,7 @@ func (k Keys) identities() (found []identity, places []string, err error) {
 		case file.optional && errors.Is(err, fs.ErrNotExist):
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, fmt.Errorf("%w: %s names %s, which is not there: correct it or restore the file", ErrNoKey, KeyFileVariable, file.path)
+			return nil, nil, remedy.Errorf("correct it or restore the file", "%w: %s names %s, which is not there", ErrNoKey, KeyFileVariable, file.path)
 		case err != nil:
 			return nil, nil, fmt.Errorf("read age key: %w", err)
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/getsops/sops/v3"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Names returns the names of the secrets beside the inventory in a folder, with dots between their keys, sorted. SOPS does not encrypt names,
@@ -57,9 +59,9 @@ func encryptedTree(data []byte) (sops.Tree, error) {
 	tree, err := store().LoadEncryptedFile(data)
 	switch {
 	case errors.Is(err, sops.MetadataNotFound):
-		return tree, fmt.Errorf("%w: run `sops encrypt --in-place` on it, and replace what others may have read", ErrNotEncrypted)
+		return tree, remedy.Errorf("run `sops encrypt --in-place` on it, and replace what others may have read", "%w", ErrNotEncrypted)
 	case err != nil:
-		return tree, fmt.Errorf("%w: restore it from a backup", ErrNotSOPS)
+		return tree, remedy.Errorf("restore it from a backup", "%w", ErrNotSOPS)
 	}
 	return tree, nil
 }

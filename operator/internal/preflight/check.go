@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Result is the result of a check.
@@ -109,13 +111,10 @@ func (s *collector) add(check Check) {
 	}
 }
 
-// refused adds a failure whose remedy is after the last colon of the error.
+// refused adds a failure with the remedy of the error.
 func (s *collector) refused(name string, err error) {
-	sentence, remedy := inOneLine(err), ""
-	if at := strings.LastIndex(sentence, ": "); at >= 0 {
-		sentence, remedy = sentence[:at], sentence[at+2:]
-	}
-	s.fail(name, remedy, "%s", sentence)
+	what, do := remedy.Split(err)
+	s.fail(name, onOneLine(do), "%s", onOneLine(what))
 }
 
 // unread adds a finding about something that could not be read.

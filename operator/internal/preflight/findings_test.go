@@ -7,6 +7,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory/hosts"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
@@ -41,9 +42,13 @@ var findings = []struct {
 }{
 	{
 		"no answer", func(s *preflight.Snapshot) {
-			s.Version.Err = errors.New("proxmox VE does not answer at https://pve1:8006 (connection refused): start the host")
+			s.Version.Err = remedy.Errorf("start the host", "proxmox VE does not answer at https://pve1:8006 (connection refused)")
 		},
 		[]preflight.Check{{Name: "version", Result: preflight.Fail, Sentence: "proxmox VE does not answer at https://pve1:8006 (connection refused)", Remedy: "start the host"}},
+	},
+	{
+		"an error of others", func(s *preflight.Snapshot) { s.Version.Err = errors.New("dial tcp: connection refused") },
+		[]preflight.Check{{Name: "version", Result: preflight.Fail, Sentence: "dial tcp: connection refused"}},
 	},
 	{
 		"old release", func(s *preflight.Snapshot) { s.Version.Value = "7.4-17" },

@@ -1,7 +1,6 @@
 package preflight_test
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +19,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/truenas/truenastest"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/truenas"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
@@ -72,8 +72,8 @@ func TestABoxThatCanTakeTheStorage(t *testing.T) {
 func TestTheBoxIsJudgedWithoutAHost(t *testing.T) {
 	t.Parallel()
 	inv, found := soundNAS(t)
-	found.Version.Err = errors.New("Proxmox VE does not answer: switch it on")
-	found.NAS.Version.Err = errors.New("TrueNAS does not answer: switch it on")
+	found.Version.Err = remedy.Errorf("switch it on", "Proxmox VE does not answer")
+	found.NAS.Version.Err = remedy.Errorf("switch it on", "TrueNAS does not answer")
 	require.Equal(t, preflight.Report{
 		{Name: "version", Result: preflight.Fail, Sentence: "Proxmox VE does not answer", Remedy: "switch it on"},
 		{Name: "nas", Result: preflight.Fail, Sentence: "TrueNAS does not answer", Remedy: "switch it on"},
@@ -132,12 +132,12 @@ func TestFindingsAboutABox(t *testing.T) {
 		},
 		"an administrator": {func(n *preflight.NAS) { n.Roles.Value = []string{"FULL_ADMIN"} }, nil},
 		"unread roles": {
-			func(n *preflight.NAS) { n.Roles.Err = errors.New("it does not say: see docs/storage.md") },
+			func(n *preflight.NAS) { n.Roles.Err = remedy.Errorf("see docs/storage.md", "it does not say") },
 			preflight.Report{{Name: "nas-roles", Result: preflight.Fail, Sentence: "it does not say", Remedy: "see docs/storage.md"}},
 		},
 		"unread pools": {
 			func(n *preflight.NAS) {
-				n.Pools.Err = errors.New("TrueNAS, pool.query: Not authorized: the user lacks a role")
+				n.Pools.Err = remedy.Errorf("the user lacks a role", "TrueNAS, pool.query: Not authorized")
 			},
 			preflight.Report{{Name: "nas-pool", Result: preflight.Fail, Sentence: "TrueNAS, pool.query: Not authorized", Remedy: "the user lacks a role"}},
 		},
@@ -179,7 +179,7 @@ func TestFindingsAboutABox(t *testing.T) {
 		},
 		"unread datasets": {
 			func(n *preflight.NAS) {
-				n.Datasets = preflight.Reading[[]truenas.FoundDataset]{Err: errors.New("cut: run it again")}
+				n.Datasets = preflight.Reading[[]truenas.FoundDataset]{Err: remedy.Errorf("run it again", "cut")}
 			},
 			preflight.Report{{Name: "nas-dataset", Result: preflight.Fail, Sentence: "cut", Remedy: "run it again"}},
 		},
@@ -223,11 +223,11 @@ func TestARunThatSparesTheBoxIsNotRefused(t *testing.T) {
 		want  preflight.Report
 	}{
 		"away": {
-			func(n *preflight.NAS) { n.Version.Err = errors.New("TrueNAS does not answer: switch it on") },
+			func(n *preflight.NAS) { n.Version.Err = remedy.Errorf("switch it on", "TrueNAS does not answer") },
 			preflight.Report{{Name: "nas", Result: preflight.Warn, Sentence: "TrueNAS does not answer", Remedy: "switch it on"}},
 		},
 		"without a key": {
-			func(n *preflight.NAS) { n.Err = errors.New("the key is missing: add it") },
+			func(n *preflight.NAS) { n.Err = remedy.Errorf("add it", "the key is missing") },
 			preflight.Report{{Name: "nas", Result: preflight.Warn, Sentence: "the key is missing", Remedy: "add it"}},
 		},
 		"a pool that is away": {
@@ -244,7 +244,7 @@ func TestARunThatSparesTheBoxIsNotRefused(t *testing.T) {
 		})
 	}
 	inv, found := soundNAS(t)
-	found.NAS.IsSpared, found.Version.Err = true, errors.New("Proxmox VE does not answer: switch it on")
+	found.NAS.IsSpared, found.Version.Err = true, remedy.Errorf("switch it on", "Proxmox VE does not answer")
 	require.Equal(t, 1, preflight.Evaluate(inv, found).Count(preflight.Fail), "the host is needed all the same")
 }
 
@@ -503,7 +503,7 @@ func TestWhatTheCSIDriverExpects(t *testing.T) {
 			}},
 		},
 		"unread base": {
-			alter: func(n *preflight.NAS) { n.ISCSIBase.Err = errors.New("Not authorized: the user lacks a role") },
+			alter: func(n *preflight.NAS) { n.ISCSIBase.Err = remedy.Errorf("the user lacks a role", "Not authorized") },
 			want:  preflight.Report{{Name: "nas-csi", Result: preflight.Fail, Sentence: "Not authorized", Remedy: "the user lacks a role"}},
 		},
 		"nfs alone": {

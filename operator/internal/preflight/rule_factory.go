@@ -40,7 +40,9 @@ func checkFactory(s *collector, inv *inventory.Inventory, found Snapshot) {
 }
 
 // inOneLine returns the text of an error without line breaks, since it may quote an answer.
-func inOneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func inOneLine(err error) string { return onOneLine(err.Error()) }
+
+func onOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // factoryIsSpared reports whether a run needs nothing of the factory: the templates have the ISO of the inventory, and no worker with
 // GPUs is made or gets another image, whose own schematic the factory is asked for.

@@ -62,10 +62,17 @@ func eachOf(err error) []error {
 	}
 	var each []error
 	for _, problem := range *problems {
-		each = append(each, errors.New(problem.String()))
+		each = append(each, problemError{problem})
 	}
 	return each
 }
+
+// problemError is a problem of an inventory as an error of its own.
+type problemError struct{ inventory.Problem }
+
+func (p problemError) Error() string { return p.String() }
+
+func (p problemError) Remedy() string { return p.Do }
 
 // trueNASRelease matches a release such as 25.10.6, SCALE-24.10.2 and 26.0.0-BETA.3.
 var trueNASRelease = regexp.MustCompile(`^(?:SCALE-)?(\d+)\.(\d+)`)

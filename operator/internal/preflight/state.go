@@ -1,12 +1,13 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"net/url"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // State tries whether the bucket with the state does what the engine needs. It stores a small object there and deletes it. The error is the
@@ -21,11 +22,8 @@ func State(ctx context.Context, probe bucket.Probe) (Check, error) {
 		s.ok("state", "the bucket of the state, %s, stores, returns, copies, lists and deletes objects", shown(probe.URL))
 		return s.checks[0], nil
 	}
-	what, do := err.Error(), "see its URL, em-infra:backend in the file of the stack or backend.url in Pulumi.yaml"
-	if at := strings.LastIndex(what, ": "); at >= 0 {
-		what, do = what[:at], what[at+len(": "):]
-	}
-	s.fail("state", do, "%s", what)
+	what, do := remedy.Split(err)
+	s.fail("state", cmp.Or(do, "see its URL, em-infra:backend in the file of the stack or backend.url in Pulumi.yaml"), "%s", what)
 	return s.checks[0], nil
 }
 
