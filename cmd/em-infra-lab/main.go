@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/lab/command"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 func main() {
@@ -36,7 +36,7 @@ func run(ctx context.Context, out, problems io.Writer, args []string) int {
 		return 0
 	}
 	// Packages name the lab as a command of em-infra.
-	fmt.Fprintln(problems, strings.ReplaceAll(err.Error(), "`em-infra lab ", "`"+program+" "))
+	fmt.Fprintln(problems, remedy.Place{LabTool: program}.CompleteError(err))
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {
 		return coded.ExitCode()

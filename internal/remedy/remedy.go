@@ -18,6 +18,8 @@ const tool = "em-infra"
 type Place struct {
 	// Tool is the command for em-infra there. Default: em-infra.
 	Tool string
+	// LabTool is the command for `em-infra lab` there. Default: that of em-infra, with lab.
+	LabTool string
 	// Name of the stack, for commands of pulumi. Default: empty, written as STACK.
 	Name string
 	// Stack are the flags that select the stack, as in --stack k3s-dev --lab. Default: none.
@@ -108,12 +110,14 @@ func (e *completedError) Unwrap() error { return e.err }
 
 // call replaces em-infra by the command for it at the place.
 func (p Place) call(command string) string {
-	if p.Tool == "" {
-		return command
-	}
 	parts := strings.Split(command, and)
 	for i, part := range parts {
-		if rest, ours := strings.CutPrefix(part, tool+" "); ours {
+		rest, ours := strings.CutPrefix(part, tool+" ")
+		inLab, ofLab := strings.CutPrefix(rest, "lab ")
+		switch {
+		case ours && ofLab && p.LabTool != "":
+			parts[i] = p.LabTool + " " + inLab
+		case ours && p.Tool != "":
 			parts[i] = p.Tool + " " + rest
 		}
 	}

@@ -18,6 +18,16 @@ func TestCompleteWithFlagsOfUp(t *testing.T) {
 	require.Equal(t, "see `em-infra status --stack home`, then `em-infra up --stack home --allow-replace home-control-1`", place.Complete("see `em-infra status`, then `em-infra up`"))
 }
 
+// TestCommandsOfTheLab: a program that is the lab alone has its own name for them.
+func TestCommandsOfTheLab(t *testing.T) {
+	t.Parallel()
+	const message = "a lab runs here: see `em-infra lab status`, or `em-infra lab stop && em-infra up`, not em-infra lab start"
+	require.Equal(t, "a lab runs here: see `em-infra-lab status`, or `em-infra-lab stop && em-infra up`, not em-infra lab start", remedy.Place{LabTool: "em-infra-lab"}.Complete(message))
+	require.Equal(t, "a lab runs here: see `em-infra-lab status`, or `em-infra-lab stop && ./tool up`, not em-infra lab start",
+		remedy.Place{LabTool: "em-infra-lab", Tool: "./tool"}.Complete(message))
+	require.Equal(t, message, remedy.Place{}.Complete(message))
+}
+
 // TestWhatIsRunAgain: a reboot that failed is not repeated by an up.
 func TestWhatIsRunAgain(t *testing.T) {
 	t.Parallel()
