@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -252,5 +253,11 @@ func unseen(guest Guest, err error) error {
 func isNoSuchVM(err error) bool {
 	return strings.Contains(err.Error(), "Configuration file ") && strings.Contains(err.Error(), " does not exist")
 }
+
+// locked matches what Proxmox VE answers about a guest that it has locked (pve-guest-common, AbstractConfig.pm, check_lock).
+var locked = regexp.MustCompile(`\b(?:VM|CT) is locked \(`)
+
+// IsLocked reports whether an error means that a guest is locked: a task works on it, or did when its host crashed. Its only sign is the text.
+func IsLocked(err error) bool { return locked.MatchString(err.Error()) }
 
 func (h Host) node(name string) *proxmox.Node { return (&proxmox.Node{}).New(h.client, name) }

@@ -246,7 +246,10 @@ func TestSettleNamesALockThatWasLeftBehind(t *testing.T) {
 	require.Equal(t, &pve.Machine{Node: node, Empty: true, Lock: "clone"}, unborn(found))
 	_, err = host.Settle(t.Context(), node, vmid)
 	require.EqualError(t, err, "VM 102 on vmhost is locked (clone) and no task works on it: run `qm unlock 102` on vmhost, then run up again")
-	require.ErrorContains(t, host.Delete(t.Context(), node, vmid), "VM is locked (clone)", "a token cannot delete it")
+	deleted := host.Delete(t.Context(), node, vmid)
+	require.ErrorContains(t, deleted, "VM is locked (clone)", "a token cannot delete it")
+	require.True(t, pve.IsLocked(deleted))
+	require.False(t, pve.IsLocked(errors.New("VM is not running")))
 
 	require.NoError(t, again.server.Unlock(t.Context(), vmid))
 	found, err = host.Settle(t.Context(), node, vmid)

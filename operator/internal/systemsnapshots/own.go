@@ -89,13 +89,9 @@ func broken(system string, guest pve.Guest, taken []pve.Snapshot) []string {
 	return notes
 }
 
-// locked matches what Proxmox VE says of a guest on which a task works, or did when its host crashed (pve-guest-common, AbstractConfig.pm,
-// check_lock).
-var locked = regexp.MustCompile(`\b(?:VM|CT) is locked \(`)
-
 // Mend returns what to do about an error of taking the snapshot. No change of a locked guest is possible either, so that is about the lock.
 func (w Wanted) Mend(err error) string {
-	if !locked.MatchString(err.Error()) {
+	if !pve.IsLocked(err) {
 		return fmt.Sprintf("mend that, or set snapshots: {keep: 0} for %s", w.System)
 	}
 	command := fmt.Sprintf("`qm unlock %d`", w.Guest.VMID)
