@@ -30,8 +30,11 @@ func TestNoPageShowsTheNumberOfAFailure(t *testing.T) {
 	require.NoError(t, err)
 	help, err := filepath.Glob("cli/*.md")
 	require.NoError(t, err)
-	pages = append(append(pages, help...), "../README.md", "../CONTRIBUTING.md", "../schemas/cluster.schema.json", "../schemas/nodes.schema.json")
+	pages = append(append(pages, help...), "../README.md", "../CONTRIBUTING.md")
 	require.Greater(t, len(pages), 50, "the pages are found")
+	schemas := schemas(t)
+	require.Greater(t, len(schemas), 20, "the schemas are found")
+	pages = append(pages, schemas...)
 	for _, page := range pages {
 		if page == "failures.md" {
 			continue
@@ -40,6 +43,19 @@ func TestNoPageShowsTheNumberOfAFailure(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, failureNumber.FindAllString(string(text), -1), page)
 	}
+}
+
+// schemas are the JSON schemas of inputs and outputs.
+func schemas(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	require.NoError(t, filepath.WalkDir("../schemas", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			found = append(found, path)
+		}
+		return err
+	}))
+	return found
 }
 
 // TestNoMessageShowsTheNumberOfAFailure: no text of the product has one, except a value that is nothing but the number.

@@ -20,7 +20,7 @@ func TestFaultsAreDocumented(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| fault | what happens | known from |\n|---|---|---|\n")
 	for _, kind := range lab.FaultKinds() {
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", kind.Name, kind.About, strings.ReplaceAll(kind.Origin(), "docs/failures.md", "[failures.md](failures.md)"))
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", kind.Name, kind.About, strings.ReplaceAll(kind.ForUsers().Source, "docs/failures.md", "[failures.md](failures.md)"))
 	}
 	golden.Section(t, document, begin, end, table.String())
 }

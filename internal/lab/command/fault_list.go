@@ -28,7 +28,7 @@ func faultListCommand(place Place) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "list" + place.Words().Usage,
 		Short: "List the failures that can be set, and those that are",
-		Long: `List the failures that can be set, and those that are set now. Where a failure is known from: a number of
+		Long: `List the failures that can be set, and those that are set now. Where a failure is known from: the page
 docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end with the lab's process.`,
 		Example: place.Words().example("fault list") + "\n" + place.Words().example("fault list") + " --output json",
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -39,7 +39,7 @@ docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end w
 			if err != nil {
 				return Refused(err)
 			}
-			list := FaultList{Kinds: lab.FaultKinds()}
+			list := FaultList{Kinds: kindsForUsers()}
 			if list.Set, err = Faults(command.Context(), dir); err != nil {
 				return err
 			}
@@ -54,6 +54,14 @@ docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end w
 	return command
 }
 
+func kindsForUsers() []fault.Kind {
+	var kinds []fault.Kind
+	for _, kind := range lab.FaultKinds() {
+		kinds = append(kinds, kind.ForUsers())
+	}
+	return kinds
+}
+
 // Faults returns the faults that are set in the lab of a folder; none if it does not run.
 func Faults(ctx context.Context, dir string) ([]fault.State, error) {
 	pid, err := lab.Running(dir)
@@ -66,7 +74,7 @@ func Faults(ctx context.Context, dir string) ([]fault.State, error) {
 func (l FaultList) write(out io.Writer, next string) error {
 	kinds := terminal.Table{Header: []string{"NAME", "WHAT HAPPENS", "KNOWN FROM"}}
 	for _, kind := range l.Kinds {
-		kinds.Rows = append(kinds.Rows, []string{kind.Name, kind.About, kind.Origin()})
+		kinds.Rows = append(kinds.Rows, []string{kind.Name, kind.About, kind.Source})
 	}
 	if err := kinds.Write(out); err != nil {
 		return err

@@ -21,7 +21,8 @@ type Kind struct {
 	Name string `json:"name"`
 	// About is what happens, in one line.
 	About string `json:"about"`
-	// Source is where it was met: a number of docs/failures.md, or the file of Proxmox VE or Talos that says it.
+	// Source is where it was met: the page docs/failures.md, or the file of Proxmox VE
+	// or Talos that has it.
 	Source string `json:"source"`
 	// Once says that it occurs one time, where a fault does not say how often.
 	Once bool `json:"once,omitempty"`
@@ -32,8 +33,11 @@ type Kind struct {
 // failureNumber matches a number of docs/failures.md.
 var failureNumber = regexp.MustCompile(`^F\d+$`)
 
-// Origin returns Source for users: a number becomes the name of the page.
-func (k Kind) Origin() string { return failureNumber.ReplaceAllString(k.Source, "docs/failures.md") }
+// ForUsers returns the kind as users read it: a source that is a number of docs/failures.md, as in the tables of the lab, becomes its name.
+func (k Kind) ForUsers() Kind {
+	k.Source = failureNumber.ReplaceAllString(k.Source, "docs/failures.md")
+	return k
+}
 
 // Fault is a request for a fault.
 type Fault struct {

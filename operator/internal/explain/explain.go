@@ -27,8 +27,8 @@ type Explanation struct {
 	Safe string `json:"safe"`
 	// Commands are those in Do and Safe, in their order.
 	Commands []string `json:"commands"`
-	// Failure is its number in docs/failures.md, empty for one that has none.
-	Failure string `json:"failure,omitempty"`
+	// Failure is its number in docs/failures.md, empty for one that has none. It is not printed: to users the number says nothing.
+	Failure string `json:"-"`
 	// Source is where the text of the error comes from: a source file of the program, or a report.
 	Source string `json:"source"`
 

@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,9 @@ func TestTheErrorOfTheSample(t *testing.T) {
 	require.Equal(t, "k3s-dev-worker-1", e.Subject)
 	require.Equal(t, "Proxmox", e.Speaker)
 	require.Equal(t, "F18", e.Failure)
+	printed, err := json.Marshal(e)
+	require.NoError(t, err)
+	require.NotContains(t, string(printed), "F18")
 	require.Equal(t, "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout", e.Said)
 	require.Equal(t, "another task holds VM 102, or held it when the host went down", e.Meaning)
 	require.Equal(t, "`qm unlock 102` on its host if no task is running there (`pvesh get /nodes/HOST/tasks --source active`), then run `em-infra up` again", e.Do)

@@ -1,0 +1,18 @@
+package fault_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/fault"
+)
+
+// TestAKindForUsers names the page: its numbers say nothing to them.
+func TestAKindForUsers(t *testing.T) {
+	t.Parallel()
+	numbered := fault.Kind{Name: "stuck", About: "it is stuck", Source: "F12", Once: true}
+	require.Equal(t, fault.Kind{Name: "stuck", About: "it is stuck", Source: "docs/failures.md", Once: true}, numbered.ForUsers())
+	sourced := fault.Kind{Name: "stuck", Source: "QemuServer.pm"}
+	require.Equal(t, sourced, sourced.ForUsers())
+}
