@@ -3,7 +3,6 @@ package components_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/stretchr/testify/require"
@@ -46,14 +45,14 @@ func TestAWorkerThatIsOffWaitsForAControlPlane(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			interrupted := make(chan struct{})
-			e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) {
-				args.Runs, args.Interrupted = test.runs, interrupted
-			}))
-			want := ""
+			want, runs := "", test.runs
 			if test.waits {
 				want = worker + " is untouched: the run was interrupted: run up again to go on"
-				time.AfterFunc(200*time.Millisecond, func() { close(interrupted) })
+				runs = secondCall(func() { close(interrupted) }, test.runs)
 			}
+			e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) {
+				args.Runs, args.Interrupted = runs, interrupted
+			}))
 			require.Equal(t, want, e.enterOff(t, test.node, test.before))
 		})
 	}

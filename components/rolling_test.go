@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,7 @@ type hookEngine struct {
 	administrator string // the talosconfig of the cluster; empty for that of a cluster that does not exist
 	stays         bool   // whether the program runs until the test ends, as in an update: only then its messages arrive
 	reported      []string
+	onReport      func(message string) // nil for nothing
 
 	parallel int32 // how many resources it works on at once; 0 if it does not say so
 
@@ -135,7 +137,25 @@ func (e *hookEngine) Log(_ context.Context, in *pulumirpc.LogRequest) (*emptypb.
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.reported = append(e.reported, in.GetMessage())
+	if e.onReport != nil {
+		e.onReport(in.GetMessage())
+	}
 	return &emptypb.Empty{}, nil
+}
+
+// staying lets the program run until the test ends.
+func staying(e *hookEngine) { e.stays = true }
+
+// whenReported does something at the first message with a text.
+func (e *hookEngine) whenReported(text string, do func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.onReport = func(message string) {
+		if strings.Contains(message, text) {
+			e.onReport = nil
+			do()
+		}
+	}
 }
 
 // said returns the messages of the program so far.
@@ -316,13 +336,25 @@ func (e *hookEngine) enter(t *testing.T, node string) string {
 	return answer.GetError()
 }
 
+// secondCall returns a report of what runs that does something when it is asked again: what asks waits by then.
+func secondCall(do func(), runs func(context.Context, int) (bool, error)) func(context.Context, int) (bool, error) {
+	var calls atomic.Int32
+	return func(ctx context.Context, vmid int) (bool, error) {
+		if calls.Add(1) == 2 {
+			do()
+		}
+		return runs(ctx, vmid)
+	}
+}
+
 func TestAnInterruptKeepsNodesFromTheirTurn(t *testing.T) {
 	t.Parallel()
 
 	interrupted := make(chan struct{})
-	e := runHooked(t, nowhere(interrupted))
+	e := runHooked(t, nowhere(interrupted), staying)
+	e.awaitHooks(t)
 	require.Empty(t, e.enter(t, "k3s-dev-control-1"), "nothing runs at these addresses that could be lost")
-	time.AfterFunc(100*time.Millisecond, func() { close(interrupted) })
+	e.whenReported("waits for its turn", func() { close(interrupted) })
 	require.Equal(t, "k3s-dev-worker-1 is untouched: the run was interrupted: run up again to go on", e.enter(t, "k3s-dev-worker-1"))
 }
 
@@ -330,8 +362,8 @@ func TestMachinesThatRunAndDoNotAnswerAreNotChanged(t *testing.T) {
 	t.Parallel()
 
 	interrupted := make(chan struct{})
-	e := runHooked(t, nowhereThatRuns(interrupted, true))
-	time.AfterFunc(200*time.Millisecond, func() { close(interrupted) })
+	runs := secondCall(func() { close(interrupted) }, func(context.Context, int) (bool, error) { return true, nil })
+	e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) { args.Interrupted, args.Runs = interrupted, runs }))
 	require.Equal(t, "k3s-dev-control-1 is untouched: the run was interrupted: run up again to go on", e.enter(t, "k3s-dev-control-1"))
 }
 
@@ -358,8 +390,9 @@ func TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew(t *testing.T) {
 	t.Parallel()
 
 	interrupted := make(chan struct{})
-	e := runHooked(t, nowhere(interrupted))
-	time.AfterFunc(200*time.Millisecond, func() { close(interrupted) })
+	e := runHooked(t, nowhere(interrupted), staying)
+	e.awaitHooks(t)
+	e.whenReported("waits for its turn", func() { close(interrupted) })
 	refusals := make([]string, 2)
 	var both sync.WaitGroup
 	for i, node := range []string{"k3s-dev-control-1", "k3s-dev-worker-1"} {

@@ -9,9 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/blang/semver"
 	"github.com/stretchr/testify/require"
@@ -110,10 +111,12 @@ func TestAnInterruptIsOneSentence(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	t.Setenv(talosconfigVariable, "context: x\ncontexts: {x: {}}")
-	time.AfterFunc(300*time.Millisecond, func() { _ = sendSelf(syscall.SIGTERM) })
-	ended := em(ctx, "node", "wait", "--address", "127.0.0.1")
-	ended.out = "" // what it waited for
-	require.Equal(t, outcome{err: "interrupted; the same command goes on from here\n", code: exitFailed}, ended)
+	interrupt := sync.OnceFunc(func() { _ = sendSelf(syscall.SIGTERM) })
+	var errs bytes.Buffer
+	out := onLine(func(string) { interrupt() }) // it says what it waits for
+	code := run(ctx, streams{in: strings.NewReader(""), out: out, err: &errs}, []string{"node", "wait", "--address", "127.0.0.1"})
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, "interrupted; the same command goes on from here\n", errs.String())
 }
 
 // A reader that has seen enough, as in `em-infra up | head`, must not end a run in the middle. Only a write to the standard

@@ -224,8 +224,9 @@ func TestSettleIsInterrupted(t *testing.T) {
 	e := newHost(t, slowClones(t))
 	e.begin(http.MethodPost, clonePath(), cloneParams)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(200*time.Millisecond, func() { cancel(errors.New("interrupt signal received")) })
-	_, err := e.host(patience).Settle(ctx, node, vmid)
+	host := e.host(patience)
+	host.Tell = func(string) { cancel(errors.New("interrupt signal received")) } // it waits
+	_, err := host.Settle(ctx, node, vmid)
 	require.EqualError(t, err, "wait for VM 102 on vmhost: interrupt signal received")
 }
 

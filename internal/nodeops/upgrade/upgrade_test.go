@@ -13,6 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/nodeops/upgrade"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 const newer = factory + plain + ":v1.12.11"
@@ -172,8 +173,11 @@ func TestUpgradeThatIsEnded(t *testing.T) {
 	c.fail(talos.FaultUpgradeHangs, 1)
 	errKilled := errors.New("the run was interrupted")
 	ctx, end := context.WithCancelCause(t.Context())
-	time.AfterFunc(300*time.Millisecond, func() { end(errKilled) })
-	err := c.node(first, newer, upgrade.Limits{}).Run(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- c.node(first, newer, upgrade.Limits{}).Run(ctx) }()
+	polltest.Until(t, func() bool { return c.faults.List()[0].Occurred > 0 }, "the upgrade does not hang")
+	end(errKilled)
+	err := <-ended
 	require.ErrorIs(t, err, errKilled)
 	require.ErrorContains(t, err, "control-1")
 }
