@@ -25,7 +25,7 @@ func (l layerRun) hostDrift(ctx context.Context, report *drift.Report) error {
 	steps := plan.Steps(events)
 	seen.mark(steps)
 	steps = slices.DeleteFunc(steps, func(step plan.Step) bool {
-		return slices.ContainsFunc(seen.ByHand, func(changed byHand) bool { return changed.urn == step.URN && changed.told })
+		return slices.ContainsFunc(seen.ByHand, func(changed byHand) bool { return changed.urn == step.URN && changed.described })
 	})
 	report.Host = append(append(report.Host, seen.Differences...), drift.Resources(steps)...)
 	report.Unread = append(report.Unread, seen.unasked()...)

@@ -169,7 +169,7 @@ func (l *outOfBand) askFor(ctx context.Context, deployment apitype.DeploymentV3,
 	if err != nil || len(differences) == 0 {
 		return err
 	}
-	l.ByHand = append(l.ByHand, byHand{urn: commands[at].URN, have: drift.Undone(), told: true})
+	l.ByHand = append(l.ByHand, byHand{urn: commands[at].URN, have: drift.Undone(), described: true})
 	l.Differences = append(l.Differences, drift.Difference{
 		Subject: made.subject, Property: made.property, Want: "as in the inventory", Have: strings.Join(differences, "; "),
 	})

@@ -51,7 +51,7 @@ func (l *outOfBand) noteRoot(command *apitype.ResourceV3, container string, exis
 	if have == nil {
 		return
 	}
-	l.ByHand = append(l.ByHand, byHand{urn: command.URN, have: have, told: true})
+	l.ByHand = append(l.ByHand, byHand{urn: command.URN, have: have, described: true})
 	if difference.Property != "" {
 		difference.Subject = container
 		l.Differences = append(l.Differences, difference)

@@ -168,7 +168,7 @@ func (l *outOfBand) isGone(deployment apitype.DeploymentV3, name, subject string
 		if command.URN.Name() != name {
 			continue
 		}
-		l.ByHand = append(l.ByHand, byHand{urn: command.URN, have: drift.Undone(), told: true})
+		l.ByHand = append(l.ByHand, byHand{urn: command.URN, have: drift.Undone(), described: true})
 		l.Differences = append(l.Differences, drift.Difference{Subject: subject, Property: "existence", Want: "there", Have: "absent"})
 	}
 }

@@ -29,11 +29,11 @@ type outOfBand struct {
 
 // byHand is a change that the providers do not detect.
 type byHand struct {
-	urn     resource.URN
-	paths   []string       // of a machine configuration
-	running []byte         // the machine configuration of the node, secret
-	have    map[string]any // the host's values of a machine, or [drift.Undone] for a missing pool
-	told    bool           // by Differences, which say it better than the properties
+	urn       resource.URN
+	paths     []string       // of a machine configuration
+	running   []byte         // the machine configuration of the node, secret
+	have      map[string]any // the host's values of a machine, or [drift.Undone] for a missing pool
+	described bool           // by Differences, which show it better than the properties
 }
 
 // FindOutOfBand compares the host, the nodes and the Kubernetes API of an existing cluster with the state, concurrently. It does

@@ -45,7 +45,7 @@ func WaitUntilReady(ctx context.Context, talosconfig []byte, awaited Awaited) er
 
 func waitUntilReady(ctx context.Context, awaited Awaited, look func(context.Context) error) error {
 	last := errors.New("no answer yet")
-	var said string
+	var lastMessage string
 	var astray time.Time // since when the endpoint is unreachable
 	var hopeless error
 	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
@@ -67,8 +67,8 @@ func waitUntilReady(ctx context.Context, awaited Awaited, look func(context.Cont
 			hopeless = endpoint.leadsNowhere()
 			return true, nil
 		}
-		if state := awaited.state(err); state != said {
-			said = state
+		if state := awaited.state(err); state != lastMessage {
+			lastMessage = state
 			awaited.say(state)
 		}
 		// The last known state of the Nodes is more useful than a single failed call.

@@ -29,8 +29,8 @@ const (
 
 // gpus are the GPUs that a device plugin has registered with the node's kubelet.
 type gpus struct {
-	told int64     // 0 until a plugin has registered
-	lost time.Time // when the plugin was gone; zero while it runs
+	reported int64     // 0 until a plugin has registered
+	lost     time.Time // when the plugin was gone; zero while it runs
 }
 
 // offers returns the number of GPUs that a device plugin finds on the node: those that the driver in its Talos supports, if
@@ -54,8 +54,8 @@ func offers(node talos.KubernetesNode) int64 {
 func (g *gpus) follow(node talos.KubernetesNode, shares int64, now time.Time) {
 	switch count := offers(node) * shares; {
 	case count > 0:
-		g.told, g.lost = count, time.Time{}
-	case g.told > 0 && g.lost.IsZero():
+		g.reported, g.lost = count, time.Time{}
+	case g.reported > 0 && g.lost.IsZero():
 		g.lost = now
 	}
 }
@@ -63,10 +63,10 @@ func (g *gpus) follow(node talos.KubernetesNode, shares int64, now time.Time) {
 // into writes the GPUs into a Node's status, as a kubelet does. After the plugin is gone, the GPUs are not allocatable, and
 // later the number is zero. That differs from a Node that never had GPUs.
 func (g *gpus) into(status *corev1.NodeStatus, now time.Time) {
-	if g.told == 0 {
+	if g.reported == 0 {
 		return
 	}
-	capacity, allocatable := g.told, g.told
+	capacity, allocatable := g.reported, g.reported
 	if !g.lost.IsZero() {
 		allocatable = 0
 		if now.Sub(g.lost) > pluginGrace {

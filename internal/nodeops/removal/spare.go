@@ -20,7 +20,7 @@ var errNotSpared = errors.New("etcd cannot do without it")
 func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.Health) (before *nodeops.EtcdMember, err error) {
 	var last error
 	var never *neverError
-	told := ""
+	lastMessage := ""
 	ended := poll.Until(limited, c.Limits.Interval, func(ctx context.Context) (bool, error) {
 		var members []nodeops.EtcdMember
 		members, _, last = c.spared(ctx, others)
@@ -31,9 +31,9 @@ func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.He
 		if before = c.deadBefore(members); before != nil {
 			return true, nil
 		}
-		if last.Error() != told && limited.Err() == nil {
-			told = last.Error()
-			c.say("%s waits until etcd can do without it: %s", c.Name, told)
+		if last.Error() != lastMessage && limited.Err() == nil {
+			lastMessage = last.Error()
+			c.say("%s waits until etcd can do without it: %s", c.Name, lastMessage)
 		}
 		return false, nil
 	})

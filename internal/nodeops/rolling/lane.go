@@ -222,15 +222,15 @@ func (l *Lane) tell(node Node, what string) {
 // result of the last check.
 func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 	deadline := time.Now().Add(w.limit)
-	var told string
+	var reported string
 	var last error
 	_ = poll.Until(ctx, l.options.Interval, func(ctx context.Context) (bool, error) {
 		last = holds(ctx)
 		if last == nil || isFinal(last) || !time.Now().Before(deadline) {
 			return true, nil
 		}
-		if what := w.saying(last); what != told && ctx.Err() == nil {
-			told = what
+		if what := w.saying(last); what != reported && ctx.Err() == nil {
+			reported = what
 			l.tell(w.node, what)
 		}
 		return false, nil

@@ -10,24 +10,24 @@ import (
 
 // once removes the wrappings of other programs from failures, and drops repeated reports about the same resource.
 func once(failures []progress.Failure) []progress.Failure {
-	var told []progress.Failure
+	var reported []progress.Failure
 	for _, failure := range failures {
 		failure.Text = bare(failure.Text)
 		repeated := false
-		for i, before := range told {
+		for i, before := range reported {
 			if before.Name != failure.Name || before.Phase != failure.Phase || !repeats(before.Text, failure.Text) {
 				continue
 			}
 			repeated = true
 			if len(failure.Text) > len(before.Text) {
-				told[i].Text = failure.Text
+				reported[i].Text = failure.Text
 			}
 		}
 		if !repeated {
-			told = append(told, failure)
+			reported = append(reported, failure)
 		}
 	}
-	return told
+	return reported
 }
 
 // repeats reports whether one of two texts about a resource contains the other, or both have the same explanations.

@@ -50,18 +50,18 @@ type Failure struct {
 // New returns a reporter that calls listener and uses clock. The listener may be nil.
 func New(listener Listener, clock func() time.Time) *Reporter {
 	if listener == nil {
-		listener = nobody{}
+		listener = discard{}
 	}
 	return &Reporter{listener: listener, clock: clock}
 }
 
-// nobody is the [Listener] of a run for which only the failures matter.
-type nobody struct{}
+// discard is the [Listener] of a run for which only the failures matter.
+type discard struct{}
 
-func (nobody) Line(string, string, time.Duration)   {}
-func (nobody) Failed(string, string, time.Duration) {}
-func (nobody) Note(string)                          {}
-func (nobody) Waits(Wait)                           {}
+func (discard) Line(string, string, time.Duration)   {}
+func (discard) Failed(string, string, time.Duration) {}
+func (discard) Note(string)                          {}
+func (discard) Waits(Wait)                           {}
 
 // Add processes the next event of the engine.
 func (r *Reporter) Add(event apitype.EngineEvent) {

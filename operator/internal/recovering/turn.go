@@ -30,7 +30,7 @@ const lookInterval = 2 * time.Second
 func (r *Recovery) awaitTurn(ctx context.Context, before time.Time) (int, error) {
 	limited, cancel := context.WithTimeout(ctx, r.Turn.Limit)
 	defer cancel()
-	var told string
+	var reported string
 	for {
 		cleared, err := r.tryTurn(ctx, before)
 		var busy *recovery.BusyError
@@ -40,9 +40,9 @@ func (r *Recovery) awaitTurn(ctx context.Context, before time.Time) (int, error)
 			return cleared, err
 		case r.Turn.Limit == 0 || limited.Err() != nil && ctx.Err() == nil:
 			return cleared, refusal.Of(r.refused(busy.Lock, err))
-		case busy.Owner() != told && r.Turn.Tell != nil:
-			told = busy.Owner()
-			r.Turn.Tell(fmt.Sprintf("waits until another run ends, at most %s (--wait): %s", r.Turn.Limit, told))
+		case busy.Owner() != reported && r.Turn.Tell != nil:
+			reported = busy.Owner()
+			r.Turn.Tell(fmt.Sprintf("waits until another run ends, at most %s (--wait): %s", r.Turn.Limit, reported))
 		}
 		select {
 		case <-ctx.Done():
