@@ -9,7 +9,7 @@ import (
 
 const lockError = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"
 
-const lockExplained = `  Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
+const lockExplained = `  Proxmox:       can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
   meaning        another task holds VM 102, or held it when the host went down
   do             ` + "`qm unlock 102`" + ` on its host if no task is running there (` + "`pvesh get /nodes/HOST/tasks --source active`" + `), then run ` + "`em-infra up` again" + `
   safe           yes: nothing was left half done; up goes on from here

@@ -20,7 +20,7 @@ func newNodeGPUCommand() *cobra.Command {
 		Use:   "gpu --name NAME --address ADDRESS",
 		Short: "Check that a node offers its GPUs to Kubernetes",
 		Long: `Wait until a node offers its GPUs as ` + nodeops.GPUResource + `: devices, driver and module as its Talos API shows them,
-then what its Node offers. What is wrong is said layer by layer. With --smoke-test a pod uses a GPU once and is removed.
+then what its Node offers. It reports layer by layer what is wrong. With --smoke-test a pod uses a GPU once and is removed.
 The talosconfig is read from ` + talosconfigVariable + `.`,
 		Example: "  " + talosconfigVariable + `="$(pulumi stack output talosconfig --show-secrets)" em-infra node gpu --name k3s-dev-gpu-1 --address 192.168.20.31`,
 		Args:    cobra.NoArgs,

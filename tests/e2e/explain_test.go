@@ -22,9 +22,9 @@ func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
 	r.mustRun(0, "lab", "fault", "set", "storage-full")
 	failed := r.mustRun(1, "up", "--lab", "--yes")
 	require.Regexp(t, `(?m)^ preflight  \d+ checks: \d+ ok +\d+\.\d s$`, failed)
-	require.Regexp(t, `\nfailed (at|in provision:) k3s-dev-template-vmhost-vm\n  Proxmox said   zfs error: cannot create 'tank/vm-9000-disk-\d': out of space\n`+
+	require.Regexp(t, `\nfailed (at|in provision:) k3s-dev-template-vmhost-vm\n  Proxmox:       zfs error: cannot create 'tank/vm-9000-disk-\d': out of space\n`+
 		`  meaning        the pool has no room for tank/vm-9000-disk-\d\n  do             free space`, failed)
-	require.Equal(t, 1, strings.Count(failed, "Proxmox said"), "a failure is told once, although the provider says it in its log and as its answer: %s", failed)
+	require.Equal(t, 1, strings.Count(failed, "  Proxmox:  "), "a failure is told once, although the provider says it in its log and as its answer: %s", failed)
 	require.Regexp(t, `\nup failed.* What was done is in the state, so it is safe to run again: `, failed)
 
 	seen := len(r.calls())

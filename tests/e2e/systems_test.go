@@ -20,7 +20,7 @@ func TestE2ESystems(t *testing.T) {
 
 	r.mustRun(0, "lab", "start")
 	r.mustRun(0, "lab", "fault", "set", "download-fails")
-	require.Contains(t, r.mustRun(1, "up", "--lab", "--yes"), "Proxmox said   download failed: command '/usr/bin/wget' failed")
+	require.Contains(t, r.mustRun(1, "up", "--lab", "--yes"), "Proxmox:       download failed: command '/usr/bin/wget' failed")
 	r.mustRun(0, "lab", "fault", "clear")
 	output := r.mustRun(0, "up", "--lab", "--yes")
 	require.Regexp(t, `(?m)^ provision +site-systems-tools-vm created `, output)

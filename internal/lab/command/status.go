@@ -14,7 +14,7 @@ import (
 
 // LabStatus is the output of `status`.
 type LabStatus struct {
-	// Running says whether the lab runs.
+	// Running reports whether the lab runs.
 	Running bool `json:"running"`
 	// Process is the ID of its process, where it runs.
 	Process int `json:"process,omitempty"`

@@ -141,7 +141,7 @@ func TestCausesAreWritten(t *testing.T) {
 	}
 	require.Equal(t, `
 failed in provision: k3s-dev-worker-1-vm
-  Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
+  Proxmox:       can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
   meaning        another task holds VM 102, or held it when the host went down
   do             `+"`qm unlock 102`"+` on its host if no task is running there (`+"`pvesh get /nodes/HOST/tasks --source active`"+`), then run `+"`em-infra up` again"+`
   safe           yes: nothing was left half done; up goes on from here

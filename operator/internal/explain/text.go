@@ -17,7 +17,7 @@ func (e Explanation) WriteText(out io.Writer) {
 	if e.Subject != "" {
 		fmt.Fprintf(out, "%s\n", e.Subject)
 	}
-	fmt.Fprintf(out, "  %-*s %s\n", labelWidth, e.Speaker+" said", e.Said)
+	fmt.Fprintf(out, "  %-*s %s\n", labelWidth, e.Speaker+":", e.Said)
 	fmt.Fprintf(out, "  %-*s %s\n", labelWidth, "meaning", e.Meaning)
 	fmt.Fprintf(out, "  %s %s\n", terminal.Paint(out, terminal.Strong, terminal.Pad("do", labelWidth)), e.Do)
 	fmt.Fprintf(out, "  %-*s %s\n", labelWidth, "safe", e.Safe)

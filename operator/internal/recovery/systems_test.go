@@ -58,7 +58,7 @@ func TestASystemWhoseCreationWasCutOff(t *testing.T) {
 		{
 			name: "running", machine: pve.Machine{Name: "tools", Stack: "site-systems", Running: true, Ran: "it runs", Birth: "6a5c"},
 			note:    "VM 210 (tools) is there, although the state knows only that its creation was begun: it is taken into the state",
-			adopted: "VM 210 (tools) on vmhost is taken into the state: a run of ours made it, and was not told",
+			adopted: "VM 210 (tools) on vmhost is taken into the state: a run of this stack made it, and got no answer",
 		},
 		{
 			name: "of another stack", machine: pve.Machine{Name: "tools", Stack: "other-systems"},
@@ -182,7 +182,7 @@ func TestAContainerWhoseCreationWasNotConfirmed(t *testing.T) {
 				return
 			}
 			require.Len(t, unknown, 1)
-			require.Equal(t, "CT 211 (pihole) on second is taken into the state: a run of ours made it, and was not told", unknown[0].Adoption())
+			require.Equal(t, "CT 211 (pihole) on second is taken into the state: a run of this stack made it, and got no answer", unknown[0].Adoption())
 			unplanned := containerPlanned()
 			require.NoError(t, recovery.Adopt(unplanned, unknown, nil, nil, born))
 			require.EqualValues(t, urnCT, unplanned.Resources[2].URN, "the inventory does not have it any more: the engine deletes it")
@@ -220,7 +220,7 @@ func TestASystemThatRanAndIsInNoState(t *testing.T) {
 	unknown, err := recovery.LookForUnknownSystems(t.Context(), systemPlanned(), owner, &host{machine: &ran})
 	require.NoError(t, err)
 	require.Len(t, unknown, 1)
-	require.Equal(t, "VM 210 (tools) on vmhost is taken into the state: a run of ours made it, and was not told", unknown[0].Adoption())
+	require.Equal(t, "VM 210 (tools) on vmhost is taken into the state: a run of this stack made it, and got no answer", unknown[0].Adoption())
 	begun, err := recovery.LookForUnknownSystems(t.Context(), systemBegun(), owner, &host{machine: &ran})
 	require.NoError(t, err)
 	require.Empty(t, begun, "the begun creation is looked at by itself")

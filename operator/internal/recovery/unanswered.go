@@ -73,5 +73,5 @@ func withUUID(smbios any, birth string) map[string]any {
 
 // Adoption returns a sentence about the adoption of a machine.
 func (r Remnant) Adoption() string {
-	return r.String() + " is taken into the state: a run of ours made it, and was not told"
+	return r.String() + " is taken into the state: a run of this stack made it, and got no answer"
 }

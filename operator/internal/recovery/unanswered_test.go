@@ -83,7 +83,7 @@ func TestAMachineWhoseRunWasNotToldOfIt(t *testing.T) {
 				return
 			}
 			require.Len(t, survey.Unanswered, 1)
-			require.Equal(t, "VM 102 (k3s-dev-worker-1) on vmhost is taken into the state: a run of ours made it, and was not told", survey.Unanswered[0].Adoption())
+			require.Equal(t, "VM 102 (k3s-dev-worker-1) on vmhost is taken into the state: a run of this stack made it, and got no answer", survey.Unanswered[0].Adoption())
 			_, changed := survey.Note(deployment, born)
 			require.True(t, changed)
 			require.Empty(t, deployment.PendingOperations)

@@ -139,7 +139,7 @@ func (o *Opened) walk(each func(name string, text io.Reader) error) error {
 	}
 }
 
-// drain reads to the end, where age says whether the file is whole.
+// drain reads to the end, where age reports whether the file is whole.
 func drain(clear io.Reader) error {
 	if _, err := io.Copy(io.Discard, clear); err != nil {
 		return damaged(err)
