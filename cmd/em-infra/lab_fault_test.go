@@ -97,7 +97,11 @@ func TestLabFaultsWithoutALab(t *testing.T) {
 	}
 	asJSON := em(t.Context(), "lab", "fault", "list", "--stack", "k3s-dev", "--output", "json")
 	require.NoError(t, json.Unmarshal([]byte(asJSON.out), &list))
-	require.Equal(t, lab.FaultKinds(), list.Kinds)
+	kinds := lab.FaultKinds()
+	for i := range kinds {
+		kinds[i] = kinds[i].ForUsers()
+	}
+	require.Equal(t, kinds, list.Kinds)
 	require.NotNil(t, list.Set)
 	require.Equal(t, refusal("the lab of k3s-dev is not running: start it with `em-infra lab start --stack k3s-dev`"),
 		em(t.Context(), "lab", "fault", "set", "forbidden", "--stack", "k3s-dev"))

@@ -16,7 +16,8 @@ func WriteNew(path string, text []byte) error {
 	})
 }
 
-// WriteNewWith is like [WriteNew] for a content that write writes, which may be called again for another name.
+// WriteNewWith is like [WriteNew] for a content that write writes, which may be called again for another name,
+// and so returns no error that is [io/fs.ErrExist].
 func WriteNewWith(path string, write func(to io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "new-*") // mode 0600
 	if err != nil {

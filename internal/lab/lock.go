@@ -43,15 +43,16 @@ func Running(dir string) (int, error) {
 	}
 	defer file.Close()
 	nameless := fmt.Errorf("a lab runs in %s, but does not say which process it is: find it with `fuser %s`, end it, and start the lab again", dir, lockFile(dir))
-	ctx, cancel := context.WithTimeoutCause(context.Background(), nameTimeout, nameless)
-	defer cancel()
-	pid := 0
-	err = poll.Until(ctx, nameInterval, func(context.Context) (known bool, err error) {
+	deadline, pid := time.Now().Add(nameTimeout), 0
+	err = poll.Until(context.Background(), nameInterval, func(context.Context) (known bool, err error) {
 		held, err := isHeld(file)
 		if err != nil || !held {
 			return true, err
 		}
-		pid, known, err = named(file)
+		late := time.Now().After(deadline) // before the last question: this process may have stood still
+		if pid, known, err = named(file); !known && err == nil && late {
+			err = nameless
+		}
 		return known, err
 	})
 	return pid, err

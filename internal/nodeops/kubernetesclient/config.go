@@ -1,5 +1,5 @@
-// Package kubernetesclient has client-go's configuration for the API server of one control plane, and reads what that returns. It is for the tool only: client-go
-// would double the build time of the program.
+// Package kubernetesclient has client-go's configuration for the API server of one control plane, and reads what that returns. It is
+// for the tool only: client-go would double the build time of the program.
 package kubernetesclient
 
 import (

@@ -131,7 +131,7 @@ func (f stateFiles) replaceCheckpoint(torn, whole []byte) error {
 	if err := os.WriteFile(f.checkpoint()+tornExt, torn, 0o600); err != nil {
 		return err
 	}
-	return atomicfile.Write(f.checkpoint(), whole, 0o600)
+	return atomicfile.WriteBeside(f.checkpoint(), whole, 0o600)
 }
 
 // checkpointCopy is a complete copy of a checkpoint.
