@@ -385,14 +385,15 @@ func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
 	require.Equal(t, "k3s-dev-worker-1 is untouched, because k3s-dev-control-1 did not come back from its change: mend that node, then run up again", e.enter(t, "k3s-dev-worker-1"))
 }
 
-// TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew: one waits for its Talos, the other for its place in the lane.
+// TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew: one waits for a control plane that knows its former member, the other for its turn to
+// change etcd's members. Neither reports it; an interrupt that comes too early refuses them with the same words.
 func TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew(t *testing.T) {
 	t.Parallel()
 
 	interrupted := make(chan struct{})
 	e := runHooked(t, nowhere(interrupted), staying)
 	e.awaitHooks(t)
-	e.whenReported("waits for its turn", func() { close(interrupted) })
+	time.AfterFunc(200*time.Millisecond, func() { close(interrupted) })
 	refusals := make([]string, 2)
 	var both sync.WaitGroup
 	for i, node := range []string{"k3s-dev-control-1", "k3s-dev-worker-1"} {

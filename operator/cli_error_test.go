@@ -37,6 +37,7 @@ func TestSentenceOf(t *testing.T) {
 				return
 			}
 			require.EqualError(t, err, test.want)
+			require.Equal(t, err, operator.SentenceOf(err), "a second time changes nothing")
 			require.Equal(t, test.refused, errors.As(err, new(*operator.RefusedError)))
 		})
 	}

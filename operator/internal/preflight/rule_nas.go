@@ -11,6 +11,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
@@ -45,9 +46,9 @@ func judgeNAS(s *collector, cluster inventory.Cluster, nas NAS) {
 	}
 }
 
-// boxRefused adds a failure of asking the box. What a method answers may have no remedy of its own.
+// boxRefused adds a failure of asking the box. What a method answers may have no remedy of its own, or attributes in its place.
 func (s *collector) boxRefused(name string, err error) {
-	if answer := new(truenas.Error); errors.As(err, &answer) && answer.Do == "" {
+	if _, do := remedy.Split(err); do == "" && errors.As(err, new(*truenas.Error)) {
 		s.fail(name, "see /var/log/middlewared.log on the box, then run it again", "%s", inOneLine(err))
 		return
 	}
