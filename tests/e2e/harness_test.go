@@ -11,11 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/terminal/ptytest"
 	"github.com/em-infra/em-infra/tests/labstack"
@@ -219,15 +219,8 @@ func (r *rehearsal) calls() []proxmox.Call {
 // writes returns the calls that may have changed the host.
 func writes(calls []proxmox.Call) []string { return labstack.Writes(calls) }
 
-// patience bounds a wait for a running command or the lab, on a busy machine.
-const patience = 10 * time.Minute
-
 // eventually waits for something that a running command does.
 func (r *rehearsal) eventually(what string, holds func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("waited %s for: %s", patience, what)
-		}
-	}
+	polltest.Until(r.t, holds, what)
 }

@@ -104,7 +104,7 @@ func (c *cluster) upgrade(to string) kubernetesupgrade.Upgrade {
 	require.NoError(c.t, err)
 	return kubernetesupgrade.Upgrade{
 		Talosconfig: c.Talosconfig(), Nodes: c.nodes, To: version, Progress: c.t.Output(),
-		Limits: kubernetesupgrade.Limits{Nodes: patience, Interval: 20 * time.Millisecond},
+		Limits: kubernetesupgrade.Limits{Nodes: patience, Interval: 200 * time.Millisecond},
 	}
 }
 

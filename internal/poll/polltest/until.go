@@ -10,8 +10,12 @@ import (
 
 // The limit says that something will never be; what is slow ends long before.
 const (
-	limit    = 10 * time.Minute
-	interval = 5 * time.Millisecond
+	limit = 10 * time.Minute
+	// Between two questions passes a twentieth of the time waited so far, within these bounds: a question can cost a TLS handshake, and a
+	// thousand of them more than what is waited for.
+	share    = 20
+	shortest = 5 * time.Millisecond
+	longest  = 100 * time.Millisecond
 )
 
 // Until asks until it is so. Otherwise it fails the test and says what was waited for.
@@ -37,6 +41,6 @@ func Succeeds(t testing.TB, try func() error) {
 		if time.Since(begun) > limit {
 			t.Fatalf("%s later: %s", limit, err)
 		}
-		time.Sleep(interval)
+		time.Sleep(min(max(time.Since(begun)/share, shortest), longest))
 	}
 }
