@@ -43,7 +43,7 @@ func Guard(home string, tool io.Reader) error {
 	if _, err := io.Copy(io.Discard, tool); err != nil {
 		return err
 	}
-	return poll.Until(context.Background(), guardInterval, func(context.Context) (bool, error) { // it outlives whoever could end it
+	return poll.Until(context.Background(), guardInterval, func(context.Context) (bool, error) { // no context ends it
 		plugins, err := pluginsOf(home)
 		if err != nil || len(plugins) == 0 {
 			return true, err
