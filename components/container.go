@@ -106,7 +106,7 @@ func containerArgs(stack string, a *ContainerArgs) *ct.ContainerArgs {
 		Memory:            ct.ContainerMemoryArgs{Dedicated: pulumi.Int(a.MemoryMiB), Swap: pulumi.Int(a.SwapMiB)},
 		Disk:              ct.ContainerDiskArgs{DatastoreId: pulumi.String(a.DiskStorage), Size: pulumi.Int(birthGiB)},
 		Initialization:    containerInitialization(a),
-		NetworkInterfaces: containerCards(a.Cards),
+		NetworkInterfaces: containerNICs(a.NICs),
 		OperatingSystem:   ct.ContainerOperatingSystemArgs{TemplateFileId: pulumi.String(a.Template.Volume), Type: pulumi.String(a.OSType)},
 		PoolId:            optional(a.Pool.name()),
 		Tags:              pulumi.ToStringArray(a.Tags),
@@ -126,7 +126,7 @@ const usualUnits = 1024
 
 func containerInitialization(a *ContainerArgs) ct.ContainerInitializationArgs {
 	var addresses ct.ContainerInitializationIpConfigArray
-	for _, card := range a.Cards {
+	for _, card := range a.NICs {
 		address, gateway := card.address()
 		config := ct.ContainerInitializationIpConfigArgs{}
 		if card.isIPv6() {
@@ -154,7 +154,7 @@ func containerInitialization(a *ContainerArgs) ct.ContainerInitializationArgs {
 	return args
 }
 
-func containerCards(cards []Card) ct.ContainerNetworkInterfaceArray {
+func containerNICs(cards []SystemNIC) ct.ContainerNetworkInterfaceArray {
 	var array ct.ContainerNetworkInterfaceArray
 	for i, card := range cards {
 		array = append(array, ct.ContainerNetworkInterfaceArgs{

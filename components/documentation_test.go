@@ -13,7 +13,7 @@ import (
 )
 
 // described are the types whose fields a user of the library fills in to make a cluster.
-var described = regexp.MustCompile(`^(Talos(Template|Node|Cluster)Args|GpuWorkerArgs|ProxmoxHostArgs|HostNetwork|HostInterface|HostStorage|HostMapping|HostDevice|PoolArgs|Pool|ProxmoxAPI|Machine|DataDisk|NIC|System|SystemDisk|Card|VirtualMachineArgs|ContainerArgs|ImageSource|ImageTemplateArgs|ContainerTemplateArgs|Startup|NodeNetwork|GPU|PCIDevice|Schematic)$`)
+var described = regexp.MustCompile(`^(Talos(Template|Node|Cluster)Args|GpuWorkerArgs|ProxmoxHostArgs|HostNetwork|HostInterface|HostStorage|HostMapping|HostDevice|PoolArgs|Pool|ProxmoxAPI|Machine|DataDisk|NIC|System|SystemDisk|SystemNIC|VirtualMachineArgs|ContainerArgs|ImageSource|ImageTemplateArgs|ContainerTemplateArgs|Startup|NodeNetwork|GPU|PCIDevice|Schematic)$`)
 
 func TestEveryFieldSaysWhetherItIsRequiredAndWhatAChangeDoes(t *testing.T) {
 	t.Parallel()

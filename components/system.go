@@ -28,9 +28,9 @@ type System struct {
 	DiskGiB int
 	// DiskStorage holds its disk. Required. A change moves the disk of a virtual machine; it replaces a container.
 	DiskStorage string
-	// Cards are its network cards. Required, at least one. A change reboots it; the addresses of a virtual machine are written once, at
+	// NICs are its network cards. Required, at least one. A change reboots it; the addresses of a virtual machine are written once, at
 	// its creation.
-	Cards []Card
+	NICs []SystemNIC
 	// Nameservers answer its DNS queries. Default: those of the host. A change as of the addresses.
 	Nameservers []netip.Addr
 	// SearchDomain completes short names. Default: that of the host. A change as of the addresses.
@@ -49,8 +49,8 @@ type System struct {
 	Protect bool
 }
 
-// Card is a network card of a system. A change reboots it; cloud-init has written the addresses of a virtual machine once.
-type Card struct {
+// SystemNIC is a network card of a system. A change reboots it; cloud-init has written the addresses of a virtual machine once.
+type SystemNIC struct {
 	// Bridge of Proxmox VE. Required.
 	Bridge string
 	// VLAN tag. Default: 0, untagged.
@@ -75,17 +75,17 @@ func (s System) validate(cores limits.Range, cards int) error {
 		requireWithin(limits.DiskGiB, s.DiskGiB, "DiskGiB", "give the size in GiB"),
 		require(s.DiskStorage != "", "DiskStorage", "name the storage of its disk"),
 		requireName(limits.Storage, s.DiskStorage, "DiskStorage"),
-		require(len(s.Cards) > 0, "Cards", "give at least one"),
-		require(len(s.Cards) <= cards, "Cards", fmt.Sprintf("%d are more than a system can have: give at most %d", len(s.Cards), cards)),
+		require(len(s.NICs) > 0, "NICs", "give at least one"),
+		require(len(s.NICs) <= cards, "NICs", fmt.Sprintf("%d are more than a system can have: give at most %d", len(s.NICs), cards)),
 		validateTags(s.Tags),
 	}
-	for i, card := range s.Cards {
-		problems = append(problems, card.validate(fmt.Sprintf("Cards[%d]", i)))
+	for i, card := range s.NICs {
+		problems = append(problems, card.validate(fmt.Sprintf("NICs[%d]", i)))
 	}
 	return errors.Join(problems...)
 }
 
-func (c Card) validate(at string) error {
+func (c SystemNIC) validate(at string) error {
 	return errors.Join(
 		require(c.Bridge != "", at+".Bridge", "name the bridge of Proxmox VE"),
 		requireName(limits.Bridge, c.Bridge, at+".Bridge"),
@@ -97,7 +97,7 @@ func (c Card) validate(at string) error {
 }
 
 // address returns the address of a card as Proxmox VE takes it, and its gateway; "" for none.
-func (c Card) address() (address, gateway string) {
+func (c SystemNIC) address() (address, gateway string) {
 	if !c.Address.IsValid() {
 		return "dhcp", ""
 	}
@@ -108,7 +108,7 @@ func (c Card) address() (address, gateway string) {
 }
 
 // isIPv6 reports whether the address of a card is IPv6.
-func (c Card) isIPv6() bool { return c.Address.IsValid() && c.Address.Addr().Is6() }
+func (c SystemNIC) isIPv6() bool { return c.Address.IsValid() && c.Address.Addr().Is6() }
 
 // startupOf returns order and delays; a delay of 0 at shutdown would cut the power at once.
 func startupOf(s *Startup) (order, up, down int) {

@@ -30,7 +30,7 @@ func sourceFixture(file string) components.ImageSource {
 func systemFixture(name string, last byte) components.System {
 	return components.System{
 		Name: name, Host: "vmhost", VMID: 200 + int(last), Cores: 1, MemoryMiB: 1024, DiskGiB: 8, DiskStorage: "tank",
-		Cards: []components.Card{{
+		NICs: []components.SystemNIC{{
 			Bridge: "vmbr0", VLAN: 20, MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 1, last},
 			Address: netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 20, last}), 24), Gateway: netip.MustParseAddr("192.168.20.1"),
 		}},
@@ -88,7 +88,7 @@ func appliances(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 func applianceFixture(name string, iso *components.ISO) *components.VirtualMachineArgs {
 	system := systemFixture(name, 40)
 	system.Keys, system.Nameservers, system.SearchDomain = nil, nil, ""
-	system.Cards[0].Address, system.Cards[0].Gateway = netip.Prefix{}, netip.Addr{}
+	system.NICs[0].Address, system.NICs[0].Gateway = netip.Prefix{}, netip.Addr{}
 	return &components.VirtualMachineArgs{System: system, Blank: true, ISO: iso}
 }
 
@@ -138,7 +138,7 @@ func TestSystemsAreRefusedAllAtOnce(t *testing.T) {
 
 	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		_, err := components.NewVirtualMachine(ctx, "files", &components.VirtualMachineArgs{
-			System: components.System{Name: "Files", Host: "vm_host", VMID: 1, Cards: []components.Card{{
+			System: components.System{Name: "Files", Host: "vm_host", VMID: 1, NICs: []components.SystemNIC{{
 				Bridge: "vmbr0", MAC: net.HardwareAddr{1, 0, 0, 0, 0, 1}, Gateway: netip.MustParseAddr("192.168.20.1"),
 			}}},
 			DataDisks: []components.SystemDisk{{}},
@@ -151,8 +151,8 @@ Cores: 0 is not between 1 and 2304: give the number of cores
 MemoryMiB: 0 is not between 1 and 268435456: give the memory in MiB
 DiskGiB: 0 is not 1 or more: give the size in GiB
 DiskStorage: name the storage of its disk
-Cards[0].MAC: 01:00:00:00:00:01 is a multicast address: choose one whose first byte is even
-Cards[0].Gateway: a card with DHCP gets its gateway from there: leave it out
+NICs[0].MAC: 01:00:00:00:00:01 is a multicast address: choose one whose first byte is even
+NICs[0].Gateway: a card with DHCP gets its gateway from there: leave it out
 Template: give the template that it is cloned from, or set Blank
 DataDisks[0].SizeGiB: 0 is not 1 or more: give the size in GiB
 DataDisks[0].Storage: name the storage`)
@@ -161,12 +161,12 @@ DataDisks[0].Storage: name the storage`)
 		system := systemFixture("dns", 5)
 		system.DiskGiB, system.Cores = 2, 129
 		for range 8 {
-			system.Cards = append(system.Cards, system.Cards[0])
+			system.NICs = append(system.NICs, system.NICs[0])
 		}
 		_, err := components.NewContainer(ctx, "dns", &components.ContainerArgs{System: system, OSType: "debain", SwapMiB: -1}, providers)
 		return err
 	}), `container "dns": Cores: 129 is not between 1 and 128: give the number of cores
-Cards: 9 are more than a system can have: give at most 8
+NICs: 9 are more than a system can have: give at most 8
 API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
 API.Token: give the API token
 DiskGiB: 2 is smaller than the root of a new container: give at least 4
@@ -211,7 +211,7 @@ Password: a blank machine has no cloud-init: leave it out
 Keys: a blank machine has no cloud-init: leave it out
 Nameservers: a blank machine has no cloud-init: leave it out
 SearchDomain: a blank machine has no cloud-init: leave it out
-Cards[0].Address: a blank machine has no cloud-init: leave it out`},
+NICs[0].Address: a blank machine has no cloud-init: leave it out`},
 		"a template, too": {func(a *components.VirtualMachineArgs, _ *components.ISO, image *components.ImageTemplate) {
 			a.Template = image
 		}, "Template: a blank machine is cloned from none: leave it out"},

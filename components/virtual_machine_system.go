@@ -138,7 +138,7 @@ func systemVM(stack string, a *VirtualMachineArgs) *vm.VirtualMachineArgs {
 		ScsiHardware:    pulumi.String(string(SCSIVirtIOSingle)),
 		Disks:           systemDisks(a),
 		BootOrders:      pulumi.ToStringArray(bootOrder), // Proxmox VE itself appends a drive for CDs that a clone gets (qemu-server, API2/Qemu.pm)
-		NetworkDevices:  systemCards(a.Cards),
+		NetworkDevices:  systemNICs(a.NICs),
 		SerialDevices:   vm.VirtualMachineSerialDeviceArray{vm.VirtualMachineSerialDeviceArgs{Device: pulumi.String("socket")}},
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false), Timeout: pulumi.String("0s")},
@@ -174,7 +174,7 @@ func systemDisks(a *VirtualMachineArgs) vm.VirtualMachineDiskArray {
 	return array
 }
 
-func systemCards(cards []Card) vm.VirtualMachineNetworkDeviceArray {
+func systemNICs(cards []SystemNIC) vm.VirtualMachineNetworkDeviceArray {
 	var array vm.VirtualMachineNetworkDeviceArray
 	for _, card := range cards {
 		array = append(array, networkDevice(NIC{MAC: card.MAC, Bridge: card.Bridge, VLAN: card.VLAN}))
@@ -190,7 +190,7 @@ func systemInitialization(a *VirtualMachineArgs) vm.VirtualMachineInitialization
 		servers[i] = pulumi.String(server.String())
 	}
 	var addresses vm.VirtualMachineInitializationIpConfigArray
-	for _, card := range a.Cards {
+	for _, card := range a.NICs {
 		address, gateway := card.address()
 		config := vm.VirtualMachineInitializationIpConfigArgs{}
 		if card.isIPv6() {
@@ -267,8 +267,8 @@ func (args *VirtualMachineArgs) validateOrigin() error {
 		require(len(args.Nameservers) == 0, "Nameservers", noCloudInit),
 		require(args.SearchDomain == "", "SearchDomain", noCloudInit),
 	}
-	for i, card := range args.Cards {
-		problems = append(problems, require(!card.Address.IsValid(), fmt.Sprintf("Cards[%d].Address", i), noCloudInit))
+	for i, card := range args.NICs {
+		problems = append(problems, require(!card.Address.IsValid(), fmt.Sprintf("NICs[%d].Address", i), noCloudInit))
 	}
 	return errors.Join(problems...)
 }

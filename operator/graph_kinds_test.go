@@ -73,10 +73,10 @@ func TestPicturedSystems(t *testing.T) {
 	file := systems.File{
 		Name: "site-systems",
 		VirtualMachines: []systems.VirtualMachine{{
-			System: systems.System{Name: "tools", Host: "pve1", VMID: 210, Cores: 2, MemoryMiB: 2048, DiskGiB: 16, Cards: []systems.Card{{Address: systems.Address{DHCP: true}, Bridge: "vmbr0", VLAN: 20}, {Address: systems.Address{DHCP: true}, Bridge: "vmbr1"}}},
+			System: systems.System{Name: "tools", Host: "pve1", VMID: 210, Cores: 2, MemoryMiB: 2048, DiskGiB: 16, NICs: []systems.NIC{{Address: systems.Address{DHCP: true}, Bridge: "vmbr0", VLAN: 20}, {Address: systems.Address{DHCP: true}, Bridge: "vmbr1"}}},
 			Image:  "debian", DataDisks: []systems.DataDisk{{SizeGiB: 100}},
 		}, {
-			System: systems.System{Name: "firewall", Host: "pve1", VMID: 220, Cores: 1, MemoryMiB: 1024, DiskGiB: 8, Cards: []systems.Card{{Bridge: "vmbr0"}, {Bridge: "vmbr0", VLAN: 30}}},
+			System: systems.System{Name: "firewall", Host: "pve1", VMID: 220, Cores: 1, MemoryMiB: 1024, DiskGiB: 8, NICs: []systems.NIC{{Bridge: "vmbr0"}, {Bridge: "vmbr0", VLAN: 30}}},
 			ISO:    "opnsense",
 		}},
 		Containers: []systems.Container{{System: systems.System{Name: "pihole", Host: "pve2", VMID: 211, Cores: 1, MemoryMiB: 512, DiskGiB: 8}, Template: "alpine"}},

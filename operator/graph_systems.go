@@ -45,7 +45,7 @@ func picturedSystem(s systems.System, kind graph.SystemKind, source string) grap
 	drawn := graph.System{
 		Name: s.Name, Host: s.Host, Kind: kind, VMID: s.VMID, Source: source, Cores: s.Cores, MemoryMiB: s.MemoryMiB, DiskGiB: s.DiskGiB,
 	}
-	for _, card := range s.Cards {
+	for _, card := range s.NICs {
 		text := card.Bridge
 		if address := card.Address.String(); address != "" { // that of a machine from an ISO is not known
 			text = address + " on " + card.Bridge

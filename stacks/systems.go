@@ -220,8 +220,8 @@ func (r *systemsRun) system(s systems.System) components.System {
 		Name: s.Name, Host: s.Host, VMID: s.VMID, Cores: s.Cores, MemoryMiB: s.MemoryMiB, DiskGiB: s.DiskGiB, DiskStorage: s.DiskStorage,
 		Nameservers: s.Nameservers, SearchDomain: s.SearchDomain, OffAtBoot: !s.OnBoot, Tags: r.file.TagsOf(s), Protect: s.Protect,
 	}
-	for _, card := range s.Cards {
-		args.Cards = append(args.Cards, components.Card{
+	for _, card := range s.NICs {
+		args.NICs = append(args.NICs, components.SystemNIC{
 			Bridge: card.Bridge, VLAN: card.VLAN, MAC: card.MAC[:], Address: card.Address.Prefix, Gateway: card.Gateway,
 		})
 	}

@@ -40,7 +40,7 @@ func hostOfSystems(file systems.File, name string) proxmox.Host {
 		for _, disk := range further {
 			diskGiB, disks = diskGiB+disk.SizeGiB, append(disks, disk.Storage)
 		}
-		for _, card := range s.Cards {
+		for _, card := range s.NICs {
 			bridges = append(bridges, card.Bridge)
 		}
 	}

@@ -80,7 +80,7 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 		systems.DataDisk{},
 		systems.Container{},
 		systems.System{},
-		systems.Card{},
+		systems.NIC{},
 	} {
 		structure := reflect.TypeOf(declared)
 		fields, err := strictyaml.Fields(structure)

@@ -25,7 +25,7 @@ func (i *Inventory) Claims() []inventory.Claim {
 	for _, s := range i.systems() {
 		add(s.Name, inventory.ClaimedName, s.Name, s.at.Key("name"), "choose another name")
 		add(s.Name, inventory.ClaimedVMID, strconv.Itoa(s.VMID), s.at.Key("vmid"), inventory.AnotherVMID)
-		for at, card := range s.Cards {
+		for at, card := range s.NICs {
 			path := s.at.Key("networks").Index(at)
 			if card.Address.IsStatic() {
 				add(s.Name, inventory.ClaimedAddress, card.Address.Addr().String(), path.Key("address"), inventory.AnotherAddress)

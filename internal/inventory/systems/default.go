@@ -48,8 +48,8 @@ func (f *File) completeSystem(s *System) {
 	if s.Snapshots == nil && f.Snapshots != nil {
 		s.Snapshots = new(*f.Snapshots)
 	}
-	for at := range s.Cards {
-		f.completeCard(s.VMID, at, &s.Cards[at])
+	for at := range s.NICs {
+		f.completeNIC(s.VMID, at, &s.NICs[at])
 	}
 }
 
@@ -60,7 +60,7 @@ func (f *File) completeDNS(s *System) {
 	}
 }
 
-func (f *File) completeCard(vmid, at int, card *Card) {
+func (f *File) completeNIC(vmid, at int, card *NIC) {
 	if card.Bridge == "" {
 		card.Bridge = f.Network.Bridge
 		card.VLAN = or(card.VLAN, f.Network.VLAN)
@@ -174,7 +174,7 @@ func (s System) KeptSnapshots() int {
 // Addresses returns the static addresses of a system.
 func (s System) Addresses() []netip.Addr {
 	var addresses []netip.Addr
-	for _, card := range s.Cards {
+	for _, card := range s.NICs {
 		if card.Address.IsStatic() {
 			addresses = append(addresses, card.Address.Addr())
 		}

@@ -49,7 +49,7 @@ func (DataDisk) Numbers() map[string]strictyaml.Number {
 }
 
 // Numbers of a network card.
-func (Card) Numbers() map[string]strictyaml.Number {
+func (NIC) Numbers() map[string]strictyaml.Number {
 	return map[string]strictyaml.Number{"vlan": numberOf(limits.VLAN, 0)}
 }
 

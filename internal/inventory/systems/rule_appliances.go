@@ -54,7 +54,7 @@ func (c *checker) installation(machine VirtualMachine, at *strictyaml.Path) {
 // ownInstaller refuses what only cloud-init could write into a machine.
 func (c *checker) ownInstaller(machine VirtualMachine, at *strictyaml.Path) {
 	written := []*strictyaml.Path{at.Key("user"), at.Key("sshKeys"), at.Key("nameservers"), at.Key("searchDomain")}
-	for i := range machine.Cards {
+	for i := range machine.NICs {
 		card := at.Key("networks").Index(i)
 		written = append(written, card.Key("address"), card.Key("gateway"))
 	}

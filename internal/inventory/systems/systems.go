@@ -169,8 +169,8 @@ type System struct {
 	DiskGiB int `yaml:"diskGiB"`
 	// DiskStorage holds its disk. Default: proxmox.diskStorage. A change moves the disk of a virtual machine; it replaces a container.
 	DiskStorage string `yaml:"diskStorage"`
-	// Cards are its network cards. Required.
-	Cards []Card `yaml:"networks" required:"true" min:"1"`
+	// NICs are its network cards. Required.
+	NICs []NIC `yaml:"networks" required:"true" min:"1"`
 	// Nameservers answer its DNS queries. Default: network.nameservers. Written once for a virtual machine. Not for a machine with an iso.
 	Nameservers []netip.Addr `yaml:"nameservers" max:"3"`
 	// SearchDomain completes short names. Default: network.searchDomain. Written once for a virtual machine. Not for a machine with an iso.
@@ -201,8 +201,8 @@ type Snapshots struct {
 	Keep int `yaml:"keep" required:"true" min:"0" max:"50"`
 }
 
-// Card is a network card.
-type Card struct {
+// NIC is a network card.
+type NIC struct {
 	// Address with the length of its subnet, e.g. 192.168.20.5/24, or dhcp. It must be given, but not for a machine with an iso, which sets it
 	// by itself. A virtual machine has it written once.
 	Address Address `yaml:"address"`

@@ -104,7 +104,7 @@ func (s *collector) systemBridges(ctx context.Context, reader pve.Reader, subjec
 	}
 	var asked []string
 	for _, system := range subject.Inventory.File.Systems() {
-		for _, card := range system.Cards {
+		for _, card := range system.NICs {
 			if system.Host != host || slices.Contains(asked, card.Bridge) {
 				continue
 			}

@@ -76,7 +76,7 @@ func needsOfSystems(inv *systems.Inventory) []need {
 		all = append(all, needOfSystem(container.System, need{privileges: ofContainers}))
 	}
 	for _, system := range file.Systems() {
-		for _, card := range system.Cards {
+		for _, card := range system.NICs {
 			all = append(all, need{path: nic{bridge: card.Bridge, vlan: card.VLAN}.path(), scopes: []role.Scope{role.Bridge}})
 		}
 	}

@@ -20,13 +20,13 @@ func (c *checker) network() {
 
 // cards checks the network cards of all systems: an address and a MAC address belong to one card.
 func (c *checker) cards() {
-	cards := cardChecker{checker: c, addresses: map[netip.Addr]string{}, macs: map[inventory.MAC]ownerOfMAC{}}
+	cards := nicChecker{checker: c, addresses: map[netip.Addr]string{}, macs: map[inventory.MAC]ownerOfMAC{}}
 	if gateway := c.inv.File.Network.Gateway; gateway.IsValid() {
 		cards.addresses[gateway] = "the gateway"
 	}
 	for _, s := range c.inv.systems() {
 		routes := map[bool]*strictyaml.Path{}
-		for i, card := range s.Cards {
+		for i, card := range s.NICs {
 			at := s.at.Key("networks").Index(i)
 			c.ownName(limits.Bridge, card.Bridge, at.Key("bridge"))
 			if !s.appliance && !c.given(at.Key("address")) {
@@ -43,8 +43,8 @@ func (c *checker) cards() {
 	}
 }
 
-// cardChecker checks the cards of all systems.
-type cardChecker struct {
+// nicChecker checks the cards of all systems.
+type nicChecker struct {
 	*checker
 
 	addresses map[netip.Addr]string
@@ -57,7 +57,7 @@ type ownerOfMAC struct {
 	vmid int
 }
 
-func (c cardChecker) address(card Card, at *strictyaml.Path) {
+func (c nicChecker) address(card NIC, at *strictyaml.Path) {
 	if !card.Address.IsStatic() {
 		return
 	}
@@ -79,7 +79,7 @@ func (c cardChecker) address(card Card, at *strictyaml.Path) {
 }
 
 // mac checks a MAC address. Derived ones differ in 24 bits, so two can be equal; then one must be given.
-func (c cardChecker) mac(mac inventory.MAC, owner ownerOfMAC) {
+func (c nicChecker) mac(mac inventory.MAC, owner ownerOfMAC) {
 	if mac.IsZero() {
 		return
 	}
@@ -102,7 +102,7 @@ func (c cardChecker) mac(mac inventory.MAC, owner ownerOfMAC) {
 }
 
 // gateway checks the default route of a card: it is in the subnet of its address, and a system has one for each IP family.
-func (c cardChecker) gateway(card Card, routes map[bool]*strictyaml.Path, at *strictyaml.Path) {
+func (c nicChecker) gateway(card NIC, routes map[bool]*strictyaml.Path, at *strictyaml.Path) {
 	if !card.Gateway.IsValid() || card.Address == (Address{}) { // a missing address is reported, and so is a gateway where none belongs
 		return
 	}
