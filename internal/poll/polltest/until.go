@@ -3,19 +3,19 @@
 package polltest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// The limit says that something will never be; what is slow ends long before.
+// The limit says that something will never be; what is slow ends long before. A question can cost a TLS handshake, so a wait asks less often
+// the longer it lasts, as [poll.Until] does.
 const (
-	limit = 10 * time.Minute
-	// Between two questions passes a twentieth of the time waited so far, within these bounds: a question can cost a TLS handshake, and a
-	// thousand of them more than what is waited for.
-	share    = 20
-	shortest = 5 * time.Millisecond
-	longest  = 100 * time.Millisecond
+	limit   = 10 * time.Minute
+	longest = 100 * time.Millisecond
 )
 
 // Until asks until it is so. Otherwise it fails the test and says what was waited for.
@@ -32,15 +32,13 @@ func Until(t testing.TB, is func() bool, what ...any) {
 // Succeeds tries until it succeeds, or fails the test with the last error.
 func Succeeds(t testing.TB, try func() error) {
 	t.Helper()
-	begun := time.Now()
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Since(begun) > limit {
-			t.Fatalf("%s later: %s", limit, err)
-		}
-		time.Sleep(min(max(time.Since(begun)/share, shortest), longest))
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var err error
+	if poll.Until(ctx, longest, func(context.Context) (bool, error) {
+		err = try()
+		return err == nil, nil
+	}) != nil {
+		t.Fatalf("%s later: %s", limit, err)
 	}
 }

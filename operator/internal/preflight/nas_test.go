@@ -388,7 +388,7 @@ func TestThePatienceWithABox(t *testing.T) {
 	first, err := listener.Accept()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, first.Close()) })
-	require.Equal(t, mine.LocalAddr().String(), first.RemoteAddr().String(), "nobody was there before")
+	require.Equal(t, mine.LocalAddr().String(), first.RemoteAddr().String(), "no connection came before it")
 }
 
 // TestABoxThatDoesNotAnswer costs the readings of the host nothing, and is a finding with what to do.
