@@ -168,7 +168,7 @@ func (k kitMaker) files(ctx context.Context, of *recoverykit.Description, secret
 	if passphrase := k.passphrase(); passphrase != "" {
 		files = append(files, recoverykit.Text(recoverykit.Passphrase, []byte(passphrase)))
 	}
-	described, err := filesBelow(k.workspace.Inventory)
+	described, err := k.inventoryFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -197,14 +197,21 @@ func controlPlaneAddresses(inv *inventory.Inventory) []netip.Addr {
 	return addresses
 }
 
-// filesBelow returns the files in the folder of the inventory, which may name others in it, such as charts.
-func filesBelow(folder string) ([]recoverykit.File, error) {
-	names, err := recoverykit.Below(folder)
+// inventoryFiles returns the files in the folder of the inventory, which may name others in it, such as charts. It reports what it leaves out.
+func (k kitMaker) inventoryFiles() ([]recoverykit.File, error) {
+	folder := k.workspace.Inventory
+	found, err := recoverykit.Below(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range found.LeftOut {
+		k.emit(Note{Text: fmt.Sprintf("the kit leaves %s out: it is a link that leads to no file of the inventory", name)})
+	}
 	var files []recoverykit.File
-	for _, name := range names {
+	for _, name := range found.Files {
 		files = append(files, recoverykit.Copy(path.Join(recoverykit.InventoryFolder, name), filepath.Join(folder, filepath.FromSlash(name))))
 	}
-	return files, err
+	return files, nil
 }
 
 // etcdFiles returns a snapshot, sealed as it is, and its description if it has one.

@@ -41,6 +41,14 @@ func requireReadable(t *testing.T, e explain.Explanation) {
 	require.Regexp(t, `^(yes|no)\b`, e.Safe, e.Name)
 	require.Regexp(t, `^(F\d+)?$`, e.Failure, e.Name)
 	require.Zero(t, strings.Count(e.Do, "`")%2, "%s: a command is not closed", e.Name)
+	for _, command := range e.Commands {
+		require.Contains(t, programs, strings.Fields(command)[0], "%s: %q is no command: take its backquotes away", e.Name, command)
+	}
+}
+
+// programs are those whose commands explanations name.
+var programs = []string{
+	"em-infra", "go", "ha-manager", "lvs", "pct", "pulumi", "pvecm", "pvesh", "pvesm", "pveum", "qm", "talosctl", "terraform", "zpool",
 }
 
 const sample = `Diagnostics:

@@ -72,7 +72,7 @@ func without(nodes, others inventory.Nodes) []string {
 // error, those that the folder alone has may be lacking.
 func differing(files map[string][]byte, folder string) (names []string, err error) {
 	here, err := recoverykit.Below(folder)
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(here, slices.Collect(maps.Keys(files))...)))) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(here.Files, slices.Collect(maps.Keys(files))...)))) {
 		text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
 		if kept, has := files[name]; !has || err != nil || !bytes.Equal(text, kept) {
 			names = append(names, name)

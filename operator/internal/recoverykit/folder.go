@@ -8,20 +8,30 @@ import (
 	"strings"
 )
 
-// Below returns the names of the files in a folder and in those below it, with slashes, sorted. Links are followed: a kit has no link, as
-// what it points to may be nowhere else. A link that leads to no file or folder is left out, as is one that cannot be followed, and one to a
-// folder that it is in, which can be above the first.
-func Below(folder string) ([]string, error) {
+// Listing is what a kit takes of a folder. The names have slashes and are sorted.
+type Listing struct {
+	// Files are the files in the folder and in those below it. Links are followed: a kit has no link, as what it points to may be
+	// nowhere else.
+	Files []string
+	// LeftOut are links that cannot be followed, or lead to no file or folder, or to a folder that they are in, which can be above the
+	// first.
+	LeftOut []string
+}
+
+// Below lists a folder.
+func Below(folder string) (Listing, error) {
 	target, err := filepath.EvalSymlinks(folder)
 	if err != nil {
-		return nil, err
+		return Listing{}, err
 	}
 	if target, err = filepath.Abs(target); err != nil {
-		return nil, err
+		return Listing{}, err
 	}
-	names, err := below(target, "", nil)
-	slices.Sort(names)
-	return names, err
+	var found Listing
+	err = found.add(target, "", nil)
+	slices.Sort(found.Files)
+	slices.Sort(found.LeftOut)
+	return found, err
 }
 
 // isIn reports whether a folder is below another one.
@@ -30,37 +40,36 @@ func isIn(folder, other string) bool {
 	return err == nil && way != "." && way != ".." && !strings.HasPrefix(way, ".."+string(filepath.Separator))
 }
 
-// below returns the names of the files in a folder below the root, which is a real path; within are the real paths of the folders above it.
-func below(root, folder string, within []string) ([]string, error) {
+// add adds the files in a folder below the root, which is a real path; within are the real paths of the folders above it.
+func (l *Listing) add(root, folder string, within []string) error {
 	at := filepath.Join(root, filepath.FromSlash(folder))
 	target, err := filepath.EvalSymlinks(at)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if slices.Contains(within, target) || isIn(root, target) {
-		return nil, nil
+		l.LeftOut = append(l.LeftOut, folder)
+		return nil
 	}
 	entries, err := os.ReadDir(at)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var names []string
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
 		info, err := os.Stat(filepath.Join(at, entry.Name()))
 		switch {
 		case err != nil && entry.Type()&os.ModeSymlink != 0: // as the lock of an editor, which leads to nothing
+			l.LeftOut = append(l.LeftOut, name)
 		case err != nil:
-			return nil, err
+			return err
 		case info.Mode().IsRegular():
-			names = append(names, name)
+			l.Files = append(l.Files, name)
 		case info.IsDir():
-			found, err := below(root, name, append(slices.Clone(within), target))
-			if err != nil {
-				return nil, err
+			if err := l.add(root, name, append(slices.Clone(within), target)); err != nil {
+				return err
 			}
-			names = append(names, found...)
 		}
 	}
-	return names, nil
+	return nil
 }

@@ -23,9 +23,9 @@ func TestFilesBehindLinksAreInAKit(t *testing.T) {
 	} {
 		require.NoError(t, os.Symlink(target, filepath.Join(folder, name)))
 	}
-	names, err := recoverykit.Below(folder)
+	found, err := recoverykit.Below(folder)
 	require.NoError(t, err)
-	require.Equal(t, []string{"charts/values.yaml", "cluster.yaml", "nodes.yaml"}, names)
+	require.Equal(t, recoverykit.Listing{Files: []string{"charts/values.yaml", "cluster.yaml", "nodes.yaml"}, LeftOut: []string{".#lock", "itself"}}, found)
 	_, err = recoverykit.Below(filepath.Join(folder, "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
@@ -45,8 +45,8 @@ func TestLinksOutOfAFolder(t *testing.T) {
 	behind := filepath.Join(t.TempDir(), "inventory")
 	require.NoError(t, os.Symlink(folder, behind))
 	for _, at := range []string{folder, behind} {
-		names, err := recoverykit.Below(at)
+		found, err := recoverykit.Below(at)
 		require.NoError(t, err)
-		require.Equal(t, []string{"nodes.yaml"}, names)
+		require.Equal(t, recoverykit.Listing{Files: []string{"nodes.yaml"}, LeftOut: []string{"loop", "patches/up", "project", "stacks"}}, found)
 	}
 }
