@@ -67,7 +67,7 @@ func (d *draft) adopt(ctx context.Context, options AdoptOptions) (*Adopted, *eng
 	}
 	s.recovered(survey.Notes()...)
 	recorder := &adoption.Recorder{Secrets: secrets}
-	if err := s.record(ctx, recorder, survey.Births()); err != nil {
+	if err := d.record(ctx, s.engine, recorder, survey.Births()); err != nil {
 		return nil, nil, err
 	}
 	exported, err := s.state.Fresh(ctx)
@@ -96,13 +96,13 @@ func (d *draft) adopt(ctx context.Context, options AdoptOptions) (*Adopted, *eng
 
 // record runs the program with providers that answer with what exists. Births are the marks of birth of the machines, in the order of
 // the inventory.
-func (s *session) record(ctx context.Context, recorder *adoption.Recorder, births []string) error {
-	tools, err := s.installTools(ctx)
+func (d *draft) record(ctx context.Context, on *stackEngine, recorder *adoption.Recorder, births []string) error {
+	tools, err := d.installTools(ctx)
 	if err != nil {
 		return err
 	}
-	plugins := pluginsOf(tools, s.workspace, s.state.Env)
-	if err := adoption.CheckAll(s.workspace.Home, plugins); err != nil {
+	plugins := pluginsOf(tools, d.workspace, on.state.Env)
+	if err := adoption.CheckAll(d.workspace.Home, plugins); err != nil {
 		return refused(err)
 	}
 	gateway, err := adoption.Open(plugins, recorder)
@@ -110,18 +110,18 @@ func (s *session) record(ctx context.Context, recorder *adoption.Recorder, birth
 		return err
 	}
 	defer gateway.Close()
-	s.stack.Workspace().SetEnvVar(adoption.Variable, gateway.Value())
-	s.program.Stands, s.program.AllowReplace = true, nil
-	s.program.NewBirth = func() string { // once for each node, in the order of the inventory
+	on.stack.Workspace().SetEnvVar(adoption.Variable, gateway.Value())
+	on.program.Stands, on.program.AllowReplace = true, nil
+	on.program.NewBirth = func() string { // once for each node, in the order of the inventory
 		birth := births[0]
 		if births = births[1:]; birth == "" {
 			return uuid.NewString()
 		}
 		return birth
 	}
-	s.setProgram(s.program.Until)
-	_, err = s.silently(ctx, opAdopt, func(run engineRun) error {
-		_, err := s.stack.Up(ctx, optup.SuppressOutputs(), optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))
+	on.setProgram(on.program.Until)
+	_, err = on.silently(ctx, opAdopt, func(run engineRun) error {
+		_, err := on.stack.Up(ctx, optup.SuppressOutputs(), optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))
 		return err
 	})
 	return err

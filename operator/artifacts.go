@@ -28,10 +28,10 @@ type recorder struct {
 	emit       func(Event)
 }
 
-func (s *session) recorder() recorder {
+func (e *stackEngine) recorder() recorder {
 	return recorder{
-		folder: s.artifacts(), stack: s.workspace.Stack, content: s.content(),
-		state: s.state, configured: &s.configured, secrets: s.secrets, now: s.clock.Now, emit: s.emit,
+		folder: e.artifacts(), stack: e.workspace.Stack, content: e.content,
+		state: e.state, configured: &e.configured, secrets: e.secrets, now: e.clock.Now, emit: e.emit,
 	}
 }
 

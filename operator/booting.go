@@ -28,10 +28,6 @@ type maintenance struct {
 	emit      func(Event)
 }
 
-func (s *session) maintenance() maintenance {
-	return maintenance{host: s.host, inventory: s.inventory, clock: s.clock, emit: s.emit}
-}
-
 // among returns the machines that are in maintenance mode. It asks them concurrently.
 func (m maintenance) among(ctx context.Context, machines []state.ConfiguredMachine) (found []state.ConfiguredMachine) {
 	waits := make([]bool, len(machines))

@@ -15,12 +15,12 @@ type clusterEtcd struct {
 	*Operator
 
 	cluster clusterInState
-	program stacks.Options
+	program *stacks.Options // of the engine, as it is when a snapshot is kept
 	sources func(context.Context) (status.Sources, error)
 }
 
 func (s *session) etcd() clusterEtcd {
-	return clusterEtcd{Operator: s.Operator, cluster: s.inState(), program: s.program, sources: s.sources}
+	return clusterEtcd{Operator: s.Operator, cluster: s.inState(), program: &s.engine.program, sources: s.sources}
 }
 
 // health returns the access to all control planes.
@@ -58,10 +58,10 @@ func (e clusterEtcd) snapshot(ctx context.Context, reason string) (*KeptSnapshot
 
 // keep keeps what etcd gives. Without a passphrase, nothing is taken.
 func (e clusterEtcd) keep(ctx context.Context, reason string, of nodeops.EtcdSnapshot) (*KeptSnapshot, error) {
-	if _, err := stacks.SnapshotStore(e.workspace.Stack, e.cluster.inventory, e.program); err != nil {
+	if _, err := stacks.SnapshotStore(e.workspace.Stack, e.cluster.inventory, *e.program); err != nil {
 		return nil, refused(err)
 	}
-	kept, err := stacks.KeepSnapshot(ctx, e.workspace.Stack, e.cluster.inventory, e.program, stacks.SnapshotRequest{At: e.clock.Now(), Reason: reason, Of: of})
+	kept, err := stacks.KeepSnapshot(ctx, e.workspace.Stack, e.cluster.inventory, *e.program, stacks.SnapshotRequest{At: e.clock.Now(), Reason: reason, Of: of})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (e clusterEtcd) send(ctx context.Context) error {
 	if e.cluster.inventory.Cluster.Backups.Bucket.IsZero() {
 		return nil
 	}
-	copies, err := CopySnapshots(ctx, e.workspace.Stack, e.cluster.inventory, e.program)
+	copies, err := CopySnapshots(ctx, e.workspace.Stack, e.cluster.inventory, *e.program)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

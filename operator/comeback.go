@@ -14,18 +14,18 @@ import (
 
 // unconfigured returns the machines that are in maintenance mode although the state records their configuration as applied. They
 // were reset or recreated by hand. No provider reads that, so the engine's refresh does not detect it.
-func (s *session) unconfigured(ctx context.Context) ([]state.ConfiguredMachine, error) {
-	if !s.refresh {
+func (c stackChanges) unconfigured(ctx context.Context) ([]state.ConfiguredMachine, error) {
+	if !c.refresh {
 		return nil, nil
 	}
-	exported, err := s.state.Last(ctx)
+	exported, err := c.state.Last(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.state.Unreadable(err)
+		return nil, c.state.Unreadable(err)
 	}
-	found := s.maintenance().among(ctx, state.ConfiguredMachines(exported.Deployment))
+	found := maintenance{host: *c.host, inventory: c.cluster(), clock: c.clock, emit: c.emit}.among(ctx, state.ConfiguredMachines(exported.Deployment))
 	return found, ctx.Err()
 }
 
@@ -67,8 +67,8 @@ func (s *session) configureAgain(ctx context.Context, judged judgement) error {
 // allowReplace sets the control planes that the program may replace although the cluster is lost. A preview allows all of them,
 // because the assessment of the preview explains the loss in more detail than the program's refusal.
 func (s *session) allowReplace(names []string) {
-	s.program.AllowReplace = names
-	s.setProgram(s.program.Until)
+	s.engine.program.AllowReplace = names
+	s.engine.setProgram(s.engine.program.Until)
 }
 
 // controlPlaneNames returns the names of the inventory's control planes, or nil if the command has loaded no inventory.

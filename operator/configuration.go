@@ -17,7 +17,7 @@ import (
 
 // configure reads the connection to the host. In a rehearsal it first writes the lab's connection into the stack's configuration.
 func (s *session) configure(ctx context.Context, host LabHost) error {
-	config, err := s.config(ctx)
+	config, err := s.engine.config(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *session) configure(ctx context.Context, host LabHost) error {
 	if s.host, err = s.connection(ctx, config); err != nil {
 		return refused(s.place.CompleteError(err))
 	}
-	s.secrets = append(secretsIn(config), s.host.Token)
+	s.engine.secrets = append(secretsIn(config), s.host.Token)
 	s.factory = cmp.Or(config[stacks.Key(stacks.KeyImageFactoryURL)].Value, components.ImageFactory)
 	return nil
 }
@@ -48,11 +48,11 @@ func (o *Operator) proxmoxToken(ctx context.Context, configured string) (string,
 }
 
 // config returns the stack's configuration with its secrets in plain text.
-func (s *session) config(ctx context.Context) (auto.ConfigMap, error) {
-	if config, read := s.state.Config(); read {
+func (e *stackEngine) config(ctx context.Context) (auto.ConfigMap, error) {
+	if config, read := e.state.Config(); read {
 		return config, nil
 	}
-	config, err := s.stack.GetAllConfig(ctx)
+	config, err := e.stack.GetAllConfig(ctx)
 	return config, sentenceOf(err)
 }
 

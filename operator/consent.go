@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
-
-	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/remedy"
-	"github.com/em-infra/em-infra/operator/internal/risk"
 )
 
 // Person confirms operations before they change anything.
@@ -66,23 +62,6 @@ func (c consent) ask(ctx context.Context) error {
 		return refused(errors.New("not confirmed; " + untouched(c.restarted())))
 	}
 	return nil
-}
-
-// ConfirmDestroy shows what would be deleted and asks for consent, unless consent was given beforehand.
-func (s *session) ConfirmDestroy(ctx context.Context) error {
-	if !s.consent.needed() {
-		s.recovered(s.recovery.Deletions()...)
-		return nil
-	}
-	seen, err := s.previewed(ctx, func(run engineRun) error {
-		_, err := s.stack.PreviewDestroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	s.emit(Assessed{assess(plan.Steps(seen), s.recovery, risk.Seen{})})
-	return s.consent.ask(ctx)
 }
 
 // untouched returns the end of a refusal: what was changed before it.

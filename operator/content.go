@@ -114,7 +114,7 @@ func (s *session) take(needed needs) error {
 		if !needed.anyKind && (!needed.systems || content.Kind() != KindSystems) {
 			return &inventory.OtherKindError{Dir: workspace.Nearby(s.workspace.Inventory), Kind: content.Kind()}
 		}
-		s.layer = layer
+		s.layer, s.engine.content = layer, layer
 		if guests, hasGuests := content.(inventory.Claimant); hasGuests && needed.newStack {
 			if err := s.checkBeside(guests); err != nil {
 				return err
@@ -135,18 +135,6 @@ func (s *session) take(needed needs) error {
 		return err
 	}
 	return s.checkSealing(inv)
-}
-
-// content returns the inventory of the session, whatever its kind is; nil if the operation has read none.
-func (s *session) content() Content {
-	switch {
-	case s.layer != nil:
-		return s.layer
-	case s.inventory != nil:
-		return s.inventory
-	default:
-		return nil
-	}
 }
 
 // errOtherContent is the error of a kind of stack that this code does not know.

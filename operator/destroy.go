@@ -5,9 +5,11 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 
+	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -33,7 +35,8 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 	defer s.recovery.Release(ctx)
 	target := s.destroyTarget()
 	return destroyRun{
-		Recovery: s.recovery, Host: target, State: target, Copies: s.state, Engine: s, Storage: s, Stack: s.workspace.Stack, Place: s.place, Tell: s.emit,
+		Recovery: s.recovery, Host: target, State: target, Copies: s.state,
+		Engine: deletion{stackEngine: s.engine, consent: s.consent}, Storage: s, Stack: s.workspace.Stack, Place: s.place, Tell: s.emit,
 	}.Run(ctx)
 }
 
@@ -58,7 +61,7 @@ func (s *session) destroyTarget() destroyTarget {
 	return destroyTarget{
 		systems: systems,
 		stack:   s.workspace.Stack, place: s.place, inventory: s.inventory, host: s.host, state: s.state, credentials: s.credentials(),
-		files: s.content().Kind().Files(), notNeeded: s.checkNotNeeded,
+		files: s.engine.content.Kind().Files(), notNeeded: s.checkNotNeeded,
 	}
 }
 
@@ -68,10 +71,34 @@ func (d destroyTarget) CheckNotNeeded(ctx context.Context) error { return d.notN
 // ForgetCredentials implements [destroyState].
 func (d destroyTarget) ForgetCredentials() error { return d.credentials.forget() }
 
+// deletion deletes what a stack has, with the engine.
+type deletion struct {
+	*stackEngine
+
+	consent consent
+}
+
+// ConfirmDestroy shows what would be deleted and asks for consent, unless consent was given beforehand.
+func (d deletion) ConfirmDestroy(ctx context.Context) error {
+	if !d.consent.needed() {
+		d.recovered(d.recovery.Deletions()...)
+		return nil
+	}
+	seen, err := d.previewed(ctx, func(run engineRun) error {
+		_, err := d.stack.PreviewDestroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.emit(Assessed{assess(plan.Steps(seen), d.recovery, risk.Seen{})})
+	return d.consent.ask(ctx)
+}
+
 // DestroyAll implements [destroyEngine].
-func (s *session) DestroyAll(ctx context.Context) error {
-	return s.runEngine(ctx, opDestroy, func(run engineRun) error {
-		_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
+func (d deletion) DestroyAll(ctx context.Context) error {
+	return d.run(ctx, opDestroy, func(run engineRun) error {
+		_, err := d.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
 		return err
 	})
 }

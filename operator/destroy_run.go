@@ -60,7 +60,7 @@ type destroyEngine interface {
 var (
 	_ destroyHost    = destroyTarget{}
 	_ destroyState   = destroyTarget{}
-	_ destroyEngine  = (*session)(nil)
+	_ destroyEngine  = deletion{}
 	_ destroyStorage = (*session)(nil)
 )
 

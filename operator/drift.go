@@ -142,7 +142,7 @@ func (s *session) hostDrift(ctx context.Context, sources status.Sources, report 
 	if noNAS != "" {
 		seen.Unread = append(seen.Unread, noNAS)
 	}
-	_, events, err := s.preview(ctx, seen.excluded()...)
+	_, events, err := s.engine.preview(ctx, seen.excluded()...)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,48 @@ import (
 	"io"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/progress"
+	"github.com/em-infra/em-infra/operator/internal/recovering"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/tasks"
+	"github.com/em-infra/em-infra/stacks"
 )
+
+// stackEngine is the engine on a stack, and what its last run has said.
+type stackEngine struct {
+	*Operator
+
+	stack      auto.Stack
+	state      *stackstate.State
+	host       *pve.Connection // it is known when the configuration is read
+	place      remedy.Place
+	content    Content // the inventory of the stack, as deployed; nil if the operation has read none
+	recovery   *recovering.Recovery
+	refresh    bool               // the engine reads the host before it compares
+	secrets    []string           // of the configuration; must never be shown
+	program    stacks.Options     // of the program that the engine runs
+	configured artifacts.Planned  // the program's machine configurations
+	unread     unreadChanges      // of machine configurations
+	refusal    programRefusal     // of the program in the last run
+	failures   []progress.Failure // the errors that the engine reported in its last run
+	consented  []Permission       // that the changes of this run need; nil before they are assessed
+	waysBack   []string           // to the snapshots of systems that this run has taken
+}
+
+// cluster returns the inventory of the stack's cluster; nil if it has none.
+func (e *stackEngine) cluster() *inventory.Inventory {
+	inv, _ := e.content.(*inventory.Inventory)
+	return inv
+}
 
 // engineRun has the destinations of the engine's events and output.
 type engineRun struct {
@@ -29,42 +65,57 @@ const (
 	opAdopt   = "adopt"
 )
 
-// runEngine runs an operation of the engine, writes its artifacts and reports its progress. It keeps the failures that the engine
+// run runs an operation of the engine, writes its artifacts and reports its progress. It keeps the failures that the engine
 // reports for the end of the run.
-func (s *session) runEngine(ctx context.Context, command string, operate func(engineRun) error) error {
-	reporter := progress.New(progressEvents{s.emit}, s.clock.Now)
+func (e *stackEngine) run(ctx context.Context, command string, operate func(engineRun) error) error {
+	reporter := progress.New(progressEvents{e.emit}, e.clock.Now)
 	defer remind(reporter)()
-	defer tasks.Follow(ctx, s.host, s.place.Stack, reporter)()
-	err := s.recorder().record(ctx, command, s.operation(operate), func(event events.EngineEvent) { reporter.Add(event.EngineEvent) })
-	s.failures = reporter.Failures()
+	defer tasks.Follow(ctx, *e.host, e.place.Stack, reporter)()
+	err := e.recorder().record(ctx, command, e.operation(operate), func(event events.EngineEvent) { reporter.Add(event.EngineEvent) })
+	e.failures = reporter.Failures()
 	return err
 }
 
 // previewed runs a preview of the engine and returns its events.
-func (s *session) previewed(ctx context.Context, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
-	return s.silently(ctx, opPreview, operate)
+func (e *stackEngine) previewed(ctx context.Context, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
+	return e.silently(ctx, opPreview, operate)
 }
 
 // silently runs an operation of the engine without reporting its progress, and returns its events.
-func (s *session) silently(ctx context.Context, command string, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
+func (e *stackEngine) silently(ctx context.Context, command string, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
 	var seen []apitype.EngineEvent
-	reporter := progress.New(nil, s.clock.Now)
-	err := s.recorder().record(ctx, command, s.operation(operate), func(event events.EngineEvent) {
+	reporter := progress.New(nil, e.clock.Now)
+	err := e.recorder().record(ctx, command, e.operation(operate), func(event events.EngineEvent) {
 		seen = append(seen, event.EngineEvent)
 		reporter.Add(event.EngineEvent)
 	})
 	if err != nil {
-		s.failures = reporter.Failures()
-		return nil, s.Failed(ctx, command, err)
+		e.failures = reporter.Failures()
+		return nil, e.Failed(ctx, command, err)
 	}
 	return seen, nil
 }
 
+// preview runs the engine's preview and returns the number of its steps by operation, and its events.
+func (e *stackEngine) preview(ctx context.Context, options ...optpreview.Option) (changes map[apitype.OpType]int, seen []apitype.EngineEvent, err error) {
+	lost, err := e.LostISOs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	options = append(options, optpreview.Replace(lost))
+	var result auto.PreviewResult
+	seen, err = e.previewed(ctx, func(run engineRun) (err error) {
+		result, err = e.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)
+		return err
+	})
+	return result.ChangeSummary, e.recovery.WithRecoveries(seen), err
+}
+
 // operation wraps a run of the engine: its plugins end with it, and its output becomes events.
-func (s *session) operation(operate func(engineRun) error) func(chan<- events.EngineEvent) error {
-	plugins := pluginGuard{tool: s.options.Tool, home: s.workspace.Home, endOrphans: s.recovery.EndOrphans}
+func (e *stackEngine) operation(operate func(engineRun) error) func(chan<- events.EngineEvent) error {
+	plugins := pluginGuard{tool: e.options.Tool, home: e.workspace.Home, endOrphans: e.recovery.EndOrphans}
 	return func(stream chan<- events.EngineEvent) error {
-		run := engineRun{events: stream, out: engineWriter{emit: s.emit}, err: engineWriter{emit: s.emit, isErr: true}}
+		run := engineRun{events: stream, out: engineWriter{emit: e.emit}, err: engineWriter{emit: e.emit, isErr: true}}
 		return plugins.run(func() error { return operate(run) })
 	}
 }

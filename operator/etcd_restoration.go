@@ -142,7 +142,7 @@ func (s *restorer) BeginRestore(ctx context.Context) (restores bool, err error) 
 	if err := s.restoreNotes().Write(r.note); err != nil {
 		return true, err
 	}
-	s.stack.Workspace().SetEnvVar(removal.RestoredVariable, cmp.Or(r.note.Former, r.note.On))
+	s.engine.stack.Workspace().SetEnvVar(removal.RestoredVariable, cmp.Or(r.note.Former, r.note.On))
 	data := r.seen.DataOf(r.note.On)
 	isThere := data == etcdrestore.None || data == etcdrestore.Some || r.seen.Rebooting(r.note.On)
 	if r.note.Replaces || !isThere {

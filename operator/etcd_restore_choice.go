@@ -33,7 +33,7 @@ func (s *restorer) chooseSnapshot(ctx context.Context, r *etcdRestoration) error
 	if err != nil {
 		return err
 	}
-	s.program.SparedSnapshots = []string{chosen.Name} // until the restore has begun and its note names it
+	s.engine.program.SparedSnapshots = []string{chosen.Name} // until the restore has begun and its note names it
 	r.snapshot, r.note.Snapshot, r.note.On = *chosen, chosen.Name, on
 	return nil
 }
@@ -44,7 +44,7 @@ func (s *restorer) named(ctx context.Context, seen etcdrestore.Seen, salvageFrom
 	if err != nil {
 		return nil, "", err
 	}
-	s.program.SparedSnapshots = append(s.program.SparedSnapshots, found.Name)
+	s.engine.program.SparedSnapshots = append(s.engine.program.SparedSnapshots, found.Name)
 	_, _, lost := s.salvage(seen, salvageFrom)
 	for _, problem := range lost {
 		s.emit(Note{Text: fmt.Sprintf("warning: %s; the restore deletes it", problem)})
@@ -149,7 +149,7 @@ func (s *restorer) salvage(seen etcdrestore.Seen, salvageFrom salvager) (newest 
 			lost = append(lost, fmt.Errorf("the data of etcd on %s is not kept (%w)", node.Name, err))
 			continue
 		}
-		s.program.SparedSnapshots = append(s.program.SparedSnapshots, saved.Name)
+		s.engine.program.SparedSnapshots = append(s.engine.program.SparedSnapshots, saved.Name)
 		s.tellSalvaged(node.Name, *saved)
 		if newest == nil || saved.Revision > newest.Revision {
 			newest, on = &saved.Snapshot, node.Name

@@ -51,7 +51,7 @@ func (p *restorePlan) allow(judged judgement, given []risk.Permission) []risk.Pe
 
 // keep keeps a snapshot until the end, and in no bucket.
 func (p *restorePlan) keep(ctx context.Context, s *restorer, of nodeops.EtcdSnapshot) (*KeptSnapshot, error) {
-	aside, program := *s.inventory, s.program
+	aside, program := *s.inventory, s.engine.program
 	aside.Cluster.Backups.Bucket, program.Snapshots = inventory.BucketURL{}, p.folder
 	if _, err := stacks.SnapshotStore(s.workspace.Stack, &aside, program); err != nil {
 		return nil, refused(err)

@@ -53,7 +53,7 @@ func (s *session) KeepSnapshot(ctx context.Context, judged judgement) error {
 	for i, name := range leave {
 		leave[i] = s.bornAs(name)
 	}
-	s.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
+	s.engine.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
 	saved, err := s.etcd().snapshot(ctx, "before-up")
 	if judged.Recovers != "" {
 		return s.restorer.replaceOnly(ctx, judged.Recovers, saved, err)

@@ -110,7 +110,9 @@ type Session = session
 // Session returns a session with an inventory. purpose is what a person is asked to consent to.
 func (o *Operator) Session(purpose string, inv *inventory.Inventory) *Session {
 	s := o.session(purpose)
-	s.inventory = inv
+	if inv != nil {
+		s.inventory, s.engine.content = inv, inv
+	}
 	return s
 }
 
@@ -118,12 +120,14 @@ func (o *Operator) Session(purpose string, inv *inventory.Inventory) *Session {
 func (s *session) On(state engine.State, host pve.Connection, place remedy.Place) *Session {
 	s.state = &stackstate.State{State: state, Backups: s.state.Backups, Place: place, Now: s.clock.Now, Kept: s.tellBackup, Bucket: s.backupBucket}
 	s.host, s.place = host, place
+	s.engine.state, s.engine.place = s.state, place
 	return s
 }
 
 // OfSystems returns the session as one on a stack of systems.
 func (s *session) OfSystems(inv *systems.Inventory) *Session {
 	s.inventory, s.layer = nil, systemsLayer{inv}
+	s.engine.content = s.layer
 	return s
 }
 
@@ -168,17 +172,22 @@ func (s *session) WithBackups() { s.state.Backups = s.backups() }
 
 // WithFailures records what the engine has reported in its last run, and what a person has consented to.
 func (s *session) WithFailures(failures []progress.Failure, consented ...Permission) {
-	s.failures, s.consented = failures, consented
+	s.engine.failures, s.engine.consented = failures, consented
+}
+
+// Failed returns the error of an operation whose engine failed.
+func (s *session) Failed(ctx context.Context, operation string, err error) error {
+	return s.engine.Failed(ctx, operation, err)
 }
 
 // State is the state of the session's stack.
 func (s *session) State() *stackstate.State { return s.state }
 
 // ProgramRefuses records a refusal of the program in the engine's last run.
-func (s *session) ProgramRefuses(err error) { s.refusal.note(err) }
+func (s *session) ProgramRefuses(err error) { s.engine.refusal.note(err) }
 
 // ProgramRefused returns the recorded refusal, and forgets it.
-func (s *session) ProgramRefused() error { return s.refusal.take() }
+func (s *session) ProgramRefused() error { return s.engine.refusal.take() }
 
 // Ask asks a person for consent, unless everything is agreed to.
 func (s *session) Ask(ctx context.Context) error { return s.consent.ask(ctx) }
@@ -233,7 +242,7 @@ func (s *session) ChosenForRestore(ctx context.Context, from string, nodes []str
 }
 
 // WithProgram sets the options of the program that the engine runs.
-func (s *session) WithProgram(options stacks.Options) { s.program = options }
+func (s *session) WithProgram(options stacks.Options) { s.engine.program = options }
 
 // MoveTo moves the state to another place.
 func (s *session) MoveTo(ctx context.Context, to string) error {

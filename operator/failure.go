@@ -19,22 +19,22 @@ import (
 )
 
 // Failed returns the error of an operation whose engine failed, with the root causes and their explanations.
-func (s *session) Failed(ctx context.Context, operation string, err error) error {
-	place := s.place
-	place.Up = flagsOf(s.consented)
+func (e *stackEngine) Failed(ctx context.Context, operation string, err error) error {
+	place := e.place
+	place.Up = flagsOf(e.consented)
 	again := strings.Trim(operation+" "+place.Stack+" "+place.Up, " ")
-	refusal := s.refusal.take()
+	refusal := e.refusal.take()
 	switch {
 	case ctx.Err() != nil:
-		return &FailedError{Operation: operation, Again: again, Interrupted: true, WaysBack: s.waysBack}
+		return &FailedError{Operation: operation, Again: again, Interrupted: true, WaysBack: e.waysBack}
 	case isLocked(err):
-		return s.busy(ctx)
+		return e.busy(ctx)
 	}
 	if refusal != nil {
 		return refused(refusal)
 	}
-	reported := reportedFailures(s.failures, err)
-	causes := cause.Of(reported, causeNodes(s.inventory))
+	reported := reportedFailures(e.failures, err)
+	causes := cause.Of(reported, causeNodes(e.cluster()))
 	for i := range causes {
 		for j := range causes[i].Explanations {
 			e := &causes[i].Explanations[j]
@@ -42,7 +42,7 @@ func (s *session) Failed(ctx context.Context, operation string, err error) error
 			*e = e.For(operation).At(place)
 		}
 	}
-	return &FailedError{Operation: operation, Again: again, Causes: causes, WaysBack: s.waysBack}
+	return &FailedError{Operation: operation, Again: again, Causes: causes, WaysBack: e.waysBack}
 }
 
 // flagsOf returns permissions as the user types them.
@@ -72,8 +72,8 @@ func isLocked(err error) bool {
 }
 
 // busy returns the refusal of a run that has met the engine's lock of another one, with its owner if that is known.
-func (s *session) busy(ctx context.Context) error {
-	if owner, err := recovery.Owner(ctx, s.stateAt()); err == nil && owner != nil {
+func (e *stackEngine) busy(ctx context.Context) error {
+	if owner, err := recovery.Owner(ctx, e.stateAt()); err == nil && owner != nil {
 		return refused(owner)
 	}
 	return refused(errors.New("another run works on this stack: wait for it to end, then run again"))

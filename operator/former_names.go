@@ -33,10 +33,10 @@ func (s *session) FindFormerNames(ctx context.Context) error {
 	if s.unmade, err = stacks.UnmadeImages(exported.Deployment, s.inventory, former); err != nil {
 		return err
 	}
-	s.program.FormerNames = former
+	s.engine.program.FormerNames = former
 	s.predecessors = stacks.Predecessors(exported.Deployment, s.inventory, former)
-	s.stack.Workspace().SetEnvVar(removal.SuccessorsVariable, successors(s.inventory, s.predecessors))
-	s.setProgram(s.program.Until)
+	s.engine.stack.Workspace().SetEnvVar(removal.SuccessorsVariable, successors(s.inventory, s.predecessors))
+	s.engine.setProgram(s.engine.program.Until)
 	return nil
 }
 
@@ -53,14 +53,14 @@ func successors(inv *inventory.Inventory, predecessors map[string]string) string
 
 // renameNodes renames nodes in the state, after the consent: the run that follows replaces their machines.
 func (s *session) renameNodes(ctx context.Context) error {
-	if len(s.program.FormerNames) == 0 {
+	if len(s.engine.program.FormerNames) == 0 {
 		return nil
 	}
 	exported, err := s.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}
-	stacks.Rename(&exported.Deployment, s.inventory, s.program.FormerNames)
+	stacks.Rename(&exported.Deployment, s.inventory, s.engine.program.FormerNames)
 	return s.state.Import(ctx, exported)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
@@ -33,33 +32,47 @@ func (j judgement) HasChanges() bool {
 	return j.ByHand || len(j.Unconfigured) > 0 || hasChanges(j.Counts)
 }
 
+// stackChanges are the changes that a run of the engine makes to a stack: a part of what the engine would do, which is assessed and agreed
+// to before it is done.
+type stackChanges struct {
+	*stackEngine
+
+	restorer *restorer
+	consent  consent
+}
+
+func (s *session) changes() stackChanges {
+	return stackChanges{stackEngine: s.engine, restorer: s.restorer, consent: s.consent}
+}
+
 // Judge runs a preview of the engine, adds the changes that the engine does not see, and assesses both. With targets, only the steps
 // of the targets count.
-func (s *session) Judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error) {
+func (c stackChanges) Judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error) {
 	options = append(options, seen.excluded()...)
-	if err := s.comparePlugins(ctx); err != nil {
+	if err := c.comparePlugins(ctx); err != nil {
 		return judgement{}, err
 	}
-	unconfigured, err := s.unconfigured(ctx)
+	unconfigured, err := c.unconfigured(ctx)
 	if err != nil {
 		return judgement{}, err
 	}
-	changes, events, err := s.preview(ctx, options...)
+	changes, events, err := c.preview(ctx, options...)
 	if err != nil {
 		return judgement{}, err
 	}
 	steps := plan.Steps(events)
 	seen.mark(steps)
 	steps, changes = plan.Within(targets, steps), span.Counted(targets, events, changes)
-	known := risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.Running.Images, Unread: s.unread.names(), Restore: s.restorer.restore.risk()}
-	if s.inventory != nil {
-		known.Renamed = seen.Running.renamed(s.inventory.Nodes)
+	known := risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.Running.Images, Unread: c.unread.names(), Restore: c.restorer.restore.risk()}
+	inv := c.cluster()
+	if inv != nil {
+		known.Renamed = seen.Running.renamed(inv.Nodes)
 	}
-	assessment := assess(steps, s.recovery, known)
-	if s.inventory != nil {
-		judgeVersions(&assessment, s.inventory, seen.Running.Nodes)
+	assessment := assess(steps, c.recovery, known)
+	if inv != nil {
+		judgeVersions(&assessment, inv, seen.Running.Nodes)
 	}
-	snapshots, err := s.foreseeSnapshots(ctx, steps, &assessment)
+	snapshots, err := c.foreseeSnapshots(ctx, steps, &assessment)
 	if err != nil {
 		return judgement{}, err
 	}
@@ -76,43 +89,28 @@ func assess(steps []plan.Step, cleanup *recovering.Recovery, seen risk.Seen) ris
 	return assessment
 }
 
-// preview runs the engine's preview and returns the number of its steps by operation, and its events.
-func (s *session) preview(ctx context.Context, options ...optpreview.Option) (changes map[apitype.OpType]int, seen []apitype.EngineEvent, err error) {
-	lost, err := s.LostISOs(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	options = append(options, optpreview.Replace(lost))
-	var result auto.PreviewResult
-	seen, err = s.previewed(ctx, func(run engineRun) (err error) {
-		result, err = s.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)
-		return err
-	})
-	return result.ChangeSummary, s.recovery.WithRecoveries(seen), err
-}
-
 // Weigh implements [upEngine]. It emits the assessment first, and records the permissions that the changes need.
-func (s *session) Weigh(ctx context.Context, judged judgement, w work) error {
-	s.emit(Assessed{judged.Assessment})
+func (c stackChanges) Weigh(ctx context.Context, judged judgement, w work) error {
+	c.emit(Assessed{judged.Assessment})
 	given := w.Allowed
-	if s.restorer.plan != nil {
-		given = s.restorer.plan.allow(judged, given)
+	if c.restorer.plan != nil {
+		given = c.restorer.plan.allow(judged, given)
 	}
 	if refusal := judged.Refusal(given); refusal != "" {
-		return refused(s.place.CompleteError(errors.New(refusal)))
+		return refused(c.place.CompleteError(errors.New(refusal)))
 	}
 	if err := w.IsPlanned(judged.Fingerprint); err != nil {
-		return refused(s.place.CompleteError(err))
+		return refused(c.place.CompleteError(err))
 	}
-	if s.restorer.plan != nil {
+	if c.restorer.plan != nil {
 		return errDryRun
 	}
-	consent := s.consent
+	consent := c.consent
 	consent.again = w.Again
 	if err := consent.ask(ctx); err != nil {
 		return err
 	}
-	s.consented = judged.Missing(nil)
+	c.consented = judged.Missing(nil)
 	return nil
 }
 

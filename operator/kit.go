@@ -46,7 +46,7 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 	if err != nil {
 		return nil, err
 	}
-	store, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.program)
+	store, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.engine.program)
 	if err != nil {
 		return nil, refused(fmt.Errorf("the recovery kit: %w", err))
 	}

@@ -68,7 +68,7 @@ func (o UpOptions) checkWhole() error {
 // allowInterfaces lets this run change interfaces by which the API is reached.
 func (s *session) allowInterfaces(names []string) {
 	s.interfaces = names
-	s.stack.Workspace().SetEnvVar(pve.AllowInterfacesVariable, strings.Join(names, ","))
+	s.engine.stack.Workspace().SetEnvVar(pve.AllowInterfacesVariable, strings.Join(names, ","))
 }
 
 // LostISOs implements [upHost]: a layer has no templates.
@@ -81,7 +81,7 @@ func (l layerRun) PrepareState(ctx context.Context, seen outOfBand, _ judgement)
 
 // FindOutOfBand implements [upCluster].
 func (l layerRun) FindOutOfBand(ctx context.Context) (outOfBand, error) {
-	if !l.refresh {
+	if !l.engine.refresh {
 		return outOfBand{}, nil
 	}
 	exported, err := l.state.Seen(ctx)

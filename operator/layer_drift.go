@@ -18,7 +18,7 @@ func (l layerRun) hostDrift(ctx context.Context, report *drift.Report) error {
 	if err != nil {
 		return err
 	}
-	_, events, err := l.preview(ctx)
+	_, events, err := l.engine.preview(ctx)
 	if err != nil {
 		return err
 	}

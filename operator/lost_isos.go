@@ -8,16 +8,16 @@ import (
 )
 
 // LostISOs returns the Commands whose ISO was deleted on the host. The engine's refresh does not detect that, so the Commands are
-// passed to the engine as replacements. It reads nothing if the session does not refresh.
-func (s *session) LostISOs(ctx context.Context) (urns []string, err error) {
-	if !s.refresh {
+// passed to the engine as replacements. It reads nothing if the engine does not refresh.
+func (e *stackEngine) LostISOs(ctx context.Context) (urns []string, err error) {
+	if !e.refresh {
 		return nil, nil
 	}
-	exported, err := s.state.Seen(ctx)
+	exported, err := e.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	reader, err := pve.NewReader(s.host)
+	reader, err := pve.NewReader(*e.host)
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -27,3 +27,6 @@ func (s *session) LostISOs(ctx context.Context) (urns []string, err error) {
 	}
 	return urns, err
 }
+
+// LostISOs implements [upHost].
+func (s *session) LostISOs(ctx context.Context) ([]string, error) { return s.engine.LostISOs(ctx) }

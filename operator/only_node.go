@@ -15,10 +15,10 @@ import (
 )
 
 // chooseNodes takes the canary and the only node of the options. It refuses names that are no nodes.
-func (s *session) chooseNodes(options UpOptions) error {
+func (e *stackEngine) chooseNodes(options UpOptions) error {
 	var problems []error
 	for _, chosen := range []struct{ flag, name string }{{"--canary", options.Canary}, {"--only-node", options.OnlyNode}} {
-		if chosen.name != "" && !slices.Contains(nodeNames(s.inventory), chosen.name) {
+		if chosen.name != "" && !slices.Contains(nodeNames(e.cluster()), chosen.name) {
 			problems = append(problems, fmt.Errorf("%s: %s is no node of the inventory: give the name of one in nodes.yaml", chosen.flag, chosen.name))
 		}
 	}
@@ -26,24 +26,25 @@ func (s *session) chooseNodes(options UpOptions) error {
 		return refused(errors.Join(problems...))
 	}
 	if options.Canary != "" {
-		s.program.Canary = options.Canary
-		s.inventory.Cluster.Upgrade.Canary = options.Canary // the preview says the order
-		s.setProgram(s.program.Until)
+		e.program.Canary = options.Canary
+		e.cluster().Cluster.Upgrade.Canary = options.Canary // the preview says the order
+		e.setProgram(e.program.Until)
 	}
 	return nil
 }
 
 // narrowToNode returns the resources of one node, with what they need: secrets and schematics, which no node notices.
-func (s *session) narrowToNode(ctx context.Context, node string) (targets []string, err error) {
-	_, seen, err := s.preview(ctx)
+func (c stackChanges) narrowToNode(ctx context.Context, node string) (targets []string, err error) {
+	_, seen, err := c.preview(ctx)
 	if err != nil {
 		return nil, err
 	}
-	owners := nodeNames(s.inventory)
+	inv := c.cluster()
+	owners := nodeNames(inv)
 	for i, name := range owners {
-		owners[i] = components.NodeName(s.inventory.Cluster.Name, name)
+		owners[i] = components.NodeName(inv.Cluster.Name, name)
 	}
-	wanted := components.NodeName(s.inventory.Cluster.Name, node)
+	wanted := components.NodeName(inv.Cluster.Name, node)
 	for _, event := range seen {
 		if event.ResourcePreEvent == nil {
 			continue
@@ -54,7 +55,7 @@ func (s *session) narrowToNode(ctx context.Context, node string) (targets []stri
 		}
 	}
 	slices.Sort(targets)
-	return s.untorn(ctx, seen, slices.Compact(targets))
+	return c.untorn(ctx, seen, slices.Compact(targets))
 }
 
 func nodeNames(inv *inventory.Inventory) []string {

@@ -37,9 +37,9 @@ type byHand struct {
 }
 
 // FindOutOfBand compares the host, the nodes and the Kubernetes API of an existing cluster with the state, concurrently. It does
-// nothing if the session does not refresh.
+// nothing if the engine does not refresh.
 func (s *session) FindOutOfBand(ctx context.Context) (outOfBand, error) {
-	if !s.refresh {
+	if !s.engine.refresh {
 		return outOfBand{}, nil
 	}
 	exported, err := s.state.Seen(ctx)

@@ -41,41 +41,41 @@ func (o UpOptions) span() (span.Span, error) {
 // Narrow limits the engine to the span. If no resource of a later phase exists, the program registers none: then nothing can be
 // deleted and nothing waits for missing resources. Otherwise the program registers all of them, and narrow returns the targets of
 // the run; nil if none are needed.
-func (s *session) Narrow(ctx context.Context, p span.Span) (targets []string, err error) {
+func (c stackChanges) Narrow(ctx context.Context, p span.Span) (targets []string, err error) {
 	switch {
 	case p.Node != "":
-		return s.narrowToNode(ctx, p.Node)
+		return c.narrowToNode(ctx, p.Node)
 	case p.Last == phase.Verify:
 		return nil, nil
 	}
-	exported, err := s.state.Seen(ctx)
+	exported, err := c.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}
 	reached := span.Latest(exported.Deployment.Resources)
 	if p.Only && reached < p.Last-1 {
-		return nil, refused(fmt.Errorf("phase %s needs %s, which was not run yet: run `em-infra up %s --until %s` first", p.Last, p.Last-1, s.place.Stack, p.Last-1))
+		return nil, refused(fmt.Errorf("phase %s needs %s, which was not run yet: run `em-infra up %s --until %s` first", p.Last, p.Last-1, c.place.Stack, p.Last-1))
 	}
 	if reached <= p.Last {
-		s.setProgram(p.Last)
+		c.setProgram(p.Last)
 	}
 	if reached <= p.Last && !p.Only {
 		return nil, nil
 	}
-	_, seen, err := s.preview(ctx)
+	_, seen, err := c.preview(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if missing, of := span.FirstMissing(seen, p.Last); p.Only && missing != "" {
-		return nil, refused(fmt.Errorf("phase %s needs %s, of which %s is missing: run `em-infra up %s --until %s` first", p.Last, of, missing, s.place.Stack, of))
+		return nil, refused(fmt.Errorf("phase %s needs %s, of which %s is missing: run `em-infra up %s --until %s` first", p.Last, of, missing, c.place.Stack, of))
 	}
-	return s.untorn(ctx, seen, p.Targets(seen))
+	return c.untorn(ctx, seen, p.Targets(seen))
 }
 
 // untorn returns the targets, and refuses those with which the engine would fail at the end of the run, or leave a state that contradicts
 // itself.
-func (s *session) untorn(ctx context.Context, seen []apitype.EngineEvent, targets []string) ([]string, error) {
-	exported, err := s.state.Seen(ctx)
+func (c stackChanges) untorn(ctx context.Context, seen []apitype.EngineEvent, targets []string) ([]string, error) {
+	exported, err := c.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *session) untorn(ctx context.Context, seen []apitype.EngineEvent, target
 }
 
 // setProgram sets the last phase of the program.
-func (s *session) setProgram(until phase.Phase) {
-	s.program.Until = until
-	s.stack.Workspace().SetProgram(stacks.Program(s.program))
+func (e *stackEngine) setProgram(until phase.Phase) {
+	e.program.Until = until
+	e.stack.Workspace().SetProgram(stacks.Program(e.program))
 }

@@ -15,17 +15,17 @@ import (
 
 // comparePlugins reports plugins of other builds than the ones that wrote the state: official plugins after built ones, or the
 // reverse. A change in the preview can then have another cause than an edit of the inventory.
-func (s *session) comparePlugins(ctx context.Context) error {
-	exported, err := s.state.Last(ctx)
+func (c stackChanges) comparePlugins(ctx context.Context) error {
+	exported, err := c.state.Last(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
 		return nil
 	}
 	if err != nil {
-		return s.state.Unreadable(err)
+		return c.state.Unreadable(err)
 	}
-	others, err := otherPlugins(exported.Deployment, s.program.Plugins)
+	others, err := otherPlugins(exported.Deployment, c.program.Plugins)
 	if len(others) > 0 {
-		s.emit(OtherPlugins{others})
+		c.emit(OtherPlugins{others})
 	}
 	return err
 }

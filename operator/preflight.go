@@ -45,7 +45,7 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.layer.examine(ctx, layerFacts{stack: s.stack.Name(), host: s.host, interfaces: s.interfaces, deployment: exported.Deployment, makers: makers})
+		return s.layer.examine(ctx, layerFacts{stack: s.engine.stack.Name(), host: s.host, interfaces: s.interfaces, deployment: exported.Deployment, makers: makers})
 	}
 	factory, err := factoryURL(s.factory)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
 		return nil, err
 	}
 	return preflight.Run(ctx, preflight.Subject{
-		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory, Schematic: schematic, UnmadeImages: s.unmade,
+		Inventory: s.inventory, FormerNames: s.engine.program.FormerNames, Host: s.host, Factory: factory, Schematic: schematic, UnmadeImages: s.unmade,
 		Owner: s.owner, Known: s.known, Makers: makers, Servers: servers, ServerAddresses: s.plainServers(), SparesServers: s.sparesNAS, Box: box, KnownDatasets: s.datasets,
 	})
 }
@@ -75,7 +75,7 @@ func (s *session) box(ctx context.Context) (*preflight.Box, error) {
 	if s.inventory.Cluster.Storage == nil {
 		return nil, nil
 	}
-	config, err := s.config(ctx)
+	config, err := s.engine.config(ctx)
 	if err != nil {
 		return nil, err
 	}

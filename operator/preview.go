@@ -69,7 +69,7 @@ func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	run := previewRun{Recovery: s.recovery, Host: s, Engine: s, Nodes: s, Place: s.place, Tell: s.emit}
+	run := previewRun{Recovery: s.recovery, Host: s, Engine: s.changes(), Nodes: s, Place: s.place, Tell: s.emit}
 	if s.layer != nil {
 		run.Nodes = layerRun{s}
 	}
@@ -86,7 +86,7 @@ func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	found.hide = artifacts.NewRedactor(append(secrets, s.secrets...))
+	found.hide = artifacts.NewRedactor(append(secrets, s.engine.secrets...))
 	return found, nil
 }
 

@@ -54,7 +54,7 @@ type previewNodes interface {
 
 var (
 	_ previewHost   = (*session)(nil)
-	_ previewEngine = (*session)(nil)
+	_ previewEngine = stackChanges{}
 	_ previewNodes  = (*session)(nil)
 )
 

@@ -17,7 +17,7 @@ import (
 // newRecovery returns the recovery that cleans up after earlier runs in this session.
 func (s *session) newRecovery() *recovering.Recovery {
 	r := &recovering.Recovery{
-		Workspace: s.workspace, State: s.state, Engine: recoveryEngine{s}, Host: s.hostThatTells, Nodes: nodes{},
+		Workspace: s.workspace, State: s.state, Engine: recoveryEngine{s.engine}, Host: s.hostThatTells, Nodes: nodes{},
 		Place: s.place, Now: s.clock.Now, Say: func(sentence string) { s.recovered(sentence) },
 		Turn: recovering.Turn{Limit: s.options.Wait, Tell: func(sentence string) { s.emit(Note{Text: sentence}) }},
 	}
@@ -31,7 +31,7 @@ func (s *session) newRecovery() *recovering.Recovery {
 
 // work sets the session's inventory.
 func (s *session) work(inv *inventory.Inventory) {
-	s.inventory = inv
+	s.inventory, s.engine.content = inv, inv
 	s.recovery.Inventory, s.recovery.Bootstrap = inv, components.BootstrapName(inv.Cluster.Name)
 }
 
@@ -52,16 +52,16 @@ func (s *session) hostThatTells(tell func(string)) (recovering.Host, error) {
 	return host, nil
 }
 
-// recoveryEngine implements the engine of [recovering.Recovery] for a session.
-type recoveryEngine struct{ session *session }
+// recoveryEngine implements the engine of [recovering.Recovery].
+type recoveryEngine struct{ engine *stackEngine }
 
 func (e recoveryEngine) Plan(ctx context.Context) ([]apitype.EngineEvent, error) {
-	_, seen, err := e.session.preview(ctx)
+	_, seen, err := e.engine.preview(ctx)
 	return seen, err
 }
 
 func (e recoveryEngine) Refresh(ctx context.Context, urns []string) error {
-	_, err := e.session.stack.Refresh(ctx, optrefresh.Target(urns), optrefresh.ProgressStreams(io.Discard), optrefresh.SuppressOutputs())
+	_, err := e.engine.stack.Refresh(ctx, optrefresh.Target(urns), optrefresh.ProgressStreams(io.Discard), optrefresh.SuppressOutputs())
 	return sentenceOf(err)
 }
 

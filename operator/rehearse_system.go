@@ -67,7 +67,7 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 		return nil, err
 	}
 	changes, err := watched(func(stream chan<- events.EngineEvent) error {
-		_, err := session.stack.Up(ctx, optup.ProgressStreams(s.log), optup.ErrorProgressStreams(s.log), optup.SuppressOutputs(), optup.EventStreams(stream))
+		_, err := session.engine.stack.Up(ctx, optup.ProgressStreams(s.log), optup.ErrorProgressStreams(s.log), optup.SuppressOutputs(), optup.EventStreams(stream))
 		return err
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *stage) Preview(ctx context.Context) ([]rehearsal.Change, error) {
 		return nil, err
 	}
 	changes, err := watched(func(stream chan<- events.EngineEvent) error {
-		_, err := session.stack.Preview(ctx, optpreview.ProgressStreams(s.log), optpreview.ErrorProgressStreams(s.log), optpreview.EventStreams(stream))
+		_, err := session.engine.stack.Preview(ctx, optpreview.ProgressStreams(s.log), optpreview.ErrorProgressStreams(s.log), optpreview.EventStreams(stream))
 		return err
 	})
 	return changes, s.failed(err)
@@ -111,7 +111,7 @@ func (s *stage) Destroy(ctx context.Context) ([]rehearsal.Change, error) {
 		return nil, err
 	}
 	changes, err := watched(func(stream chan<- events.EngineEvent) error {
-		_, err := session.stack.Destroy(ctx, optdestroy.ProgressStreams(s.log), optdestroy.ErrorProgressStreams(s.log), optdestroy.EventStreams(stream))
+		_, err := session.engine.stack.Destroy(ctx, optdestroy.ProgressStreams(s.log), optdestroy.ErrorProgressStreams(s.log), optdestroy.EventStreams(stream))
 		return err
 	})
 	return changes, s.failed(err)

@@ -74,7 +74,7 @@ func (s *session) NextToReplace(ctx context.Context, names []string) (string, er
 	next := slices.MinFunc(names, func(a, b string) int {
 		return cmp.Compare(urgency(members, s.bornAs(a)), urgency(members, s.bornAs(b)))
 	})
-	s.stack.Workspace().SetEnvVar(removal.StayVariable, controlPlanesThatStay(s.inventory, func(name string) string {
+	s.engine.stack.Workspace().SetEnvVar(removal.StayVariable, controlPlanesThatStay(s.inventory, func(name string) string {
 		if name != next && slices.Contains(names, name) {
 			return s.bornAs(name) // its turn comes later
 		}

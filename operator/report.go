@@ -82,13 +82,13 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 		return nil, err
 	}
 	written.Status, written.Drift = &found.StatusReport, &differs
-	describeContent(written, s.content())
+	describeContent(written, s.engine.content)
 	written.Picture = graph.SVG(s.picture(found.StatusReport))
 	if written.Copies, err = s.keptCopies().newest(ctx); err != nil {
 		return nil, err
 	}
 	written.Runs, err = s.artifacts().Runs()
-	return append(secrets, s.secrets...), err
+	return append(secrets, s.engine.secrets...), err
 }
 
 // describeContent writes on a page what the inventory of a stack says of itself.

@@ -82,7 +82,7 @@ type tokenReplacement struct {
 }
 
 func (s *session) tokenReplacement() tokenReplacement {
-	return tokenReplacement{Operator: s.Operator, cluster: s.inState(), host: s.host, config: s.config}
+	return tokenReplacement{Operator: s.Operator, cluster: s.inState(), host: s.host, config: s.engine.config}
 }
 
 // checkConfigured refuses a token that is not in the stack's configuration, into which the new one would be written.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
 	"github.com/em-infra/em-infra/components"
@@ -16,11 +15,8 @@ import (
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/truenas/provider"
-	"github.com/em-infra/em-infra/operator/internal/artifacts"
-	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/operator/internal/recovering"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
-	"github.com/em-infra/em-infra/stacks"
 )
 
 // session is the context of one operation on a stack: a valid inventory, installed tools, and a host that answers.
@@ -31,34 +27,24 @@ type session struct {
 	layer      layer                // a stack that is no platform; nil for one
 	interfaces []string             // of hosts, that may be changed although the API is reached by them
 	byHand     Checks               // what the checks before the run left to a person at a host
-	stack      auto.Stack
+	engine     *stackEngine
 	state      *stackstate.State
 	host       pve.Connection
-	secrets    []string          // of the configuration; must never be shown
-	factory    string            // URL of the Image Factory
-	consent    consent           // of a person, before anything is changed
-	place      remedy.Place      // the stack and flags for commands in messages, so that a next command works on the same stack
-	refresh    bool              // the engine reads the host before it compares
-	program    stacks.Options    // of the program that the engine runs
-	configured artifacts.Planned // the program's machine configurations
-	owner      ownership.Owner   // identifies our machines, read from the state
-	known      []int             // the VMIDs in the state
-	unmade     []string          // the gpu-workers whose images are not made yet
-	datasets   []string          // on TrueNAS, in the state
-	onNAS      []tokens.Type     // the types of what the state has there
-	sparesNAS  bool              // the run touches nothing on TrueNAS
+	factory    string          // URL of the Image Factory
+	consent    consent         // of a person, before anything is changed
+	place      remedy.Place    // the stack and flags for commands in messages, so that a next command works on the same stack
+	owner      ownership.Owner // identifies our machines, read from the state
+	known      []int           // the VMIDs in the state
+	unmade     []string        // the gpu-workers whose images are not made yet
+	datasets   []string        // on TrueNAS, in the state
+	onNAS      []tokens.Type   // the types of what the state has there
+	sparesNAS  bool            // the run touches nothing on TrueNAS
 	// predecessors are the names of the nodes whose machines are replaced under another name, by their present names
 	predecessors map[string]string
 	recovery     *recovering.Recovery
-	refusal      programRefusal     // of the program in the engine's last run
-	unread       unreadChanges      // of machine configurations
-	failures     []progress.Failure // the errors that the engine reported in its last run
-	restorer     *restorer          // of etcd
+	restorer     *restorer // of etcd
 	started      time.Time
-
-	rotates   bool         // its passphrase is changed
-	consented []Permission // that the changes of this run need; nil before they are assessed
-	waysBack  []string     // to the snapshots of systems that this run has taken
+	rotates      bool // its passphrase is changed
 }
 
 // needs are what an operation requires.
@@ -95,7 +81,9 @@ func (o *Operator) session(purpose string) *session {
 		s.consent.purpose = purpose
 	}
 	s.restorer = &restorer{session: s}
+	s.engine = &stackEngine{Operator: o, state: s.state, host: &s.host, place: s.place}
 	s.recovery = s.newRecovery()
+	s.engine.recovery = s.recovery
 	s.consent.restarted = s.recovery.Restarted
 	return s
 }
@@ -103,7 +91,7 @@ func (o *Operator) session(purpose string) *session {
 // begin prepares an operation, cheapest check first. It changes nothing on the real host.
 func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 	s := o.session(needed.consent)
-	s.refresh = needed.refresh
+	s.engine.refresh = needed.refresh
 	if err := s.take(needed); err != nil {
 		return nil, refused(err)
 	}

@@ -14,7 +14,7 @@ func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 		return LabHost{}, nil
 	}
 	if needed.lab {
-		if err := s.startLab(ctx, s.content(), s.emit); err != nil {
+		if err := s.startLab(ctx, s.engine.content, s.emit); err != nil {
 			return LabHost{}, err
 		}
 	}

@@ -28,32 +28,32 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if err != nil {
 		return err
 	}
-	s.program = stacks.Options{
+	s.engine.program = stacks.Options{
 		Root: s.workspace.Root, WorkDir: workDir, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
 		Plugins:   tools.Plugins(),
 		Snapshots: s.workspace.Snapshots(), BucketStandIn: s.workspace.BucketStandIn(),
 		Env:     s.state.Env,
-		Planned: s.configured.Take,
-		Refused: s.refusal.note,
-		Unread:  s.unread.note,
+		Planned: s.engine.configured.Take,
+		Refused: s.engine.refusal.note,
+		Unread:  s.engine.unread.note,
 
 		SecretsProvider:   s.state.SecretsProvider,
 		UpgradeKubernetes: upgradeKubernetes,
 		CopySnapshots:     CopySnapshots,
 	}
 	if s.inventory != nil {
-		s.program.AllowReplace = controlPlaneNames(s.inventory) // until their loss is assessed
+		s.engine.program.AllowReplace = controlPlaneNames(s.inventory) // until their loss is assessed
 	}
 	embedding := stacks.Embedding{
 		Stack:   s.workspace.Stack,
 		WorkDir: s.workspace.Dir,
 		Env:     s.state.Env,
 		Command: s.state.Automation(),
-		Program: stacks.Program(s.program),
+		Program: stacks.Program(s.engine.program),
 
 		SecretsProvider: s.state.SecretsProvider,
 	}
-	s.stack, err = stacks.Select(ctx, embedding)
+	s.engine.stack, err = stacks.Select(ctx, embedding)
 	if !errors.Is(err, stacks.ErrNoStack) {
 		return s.statePlace(s.workspace.Backend).explained(ctx, err)
 	}
@@ -72,7 +72,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if err := s.statePlace(s.workspace.Backend).check(ctx); err != nil {
 		return err
 	}
-	s.stack, err = stacks.Upsert(ctx, embedding)
+	s.engine.stack, err = stacks.Upsert(ctx, embedding)
 	return sentenceOf(err)
 }
 
@@ -101,7 +101,7 @@ func (s *session) attach(ctx context.Context, tools *toolchain.Installed) error 
 		relaxCollector(env, len(s.inventory.Nodes), os.LookupEnv)
 		env[removal.StayVariable] = controlPlanesThatStay(s.inventory, func(name string) string { return name })
 	}
-	env[optionRefresh] = strconv.FormatBool(s.refresh)
+	env[optionRefresh] = strconv.FormatBool(s.engine.refresh)
 	s.state.State = engine.State{
 		Command: command, Dir: s.workspace.Dir, Env: env, Project: workspace.Project, Stack: s.workspace.Stack,
 		SecretsProvider: provider, Passphrase: engine.PassphraseIn(env),

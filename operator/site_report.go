@@ -53,7 +53,7 @@ func (r *SiteReport) ask(ctx context.Context, o *Operator, stack *page.SiteStack
 	if err != nil {
 		return nil, err
 	}
-	r.secrets = append(r.secrets, s.secrets...)
+	r.secrets = append(r.secrets, s.engine.secrets...)
 	secrets, err := s.inState().secrets(ctx)
 	if err != nil {
 		return nil, err

@@ -204,5 +204,5 @@ func (s *session) configOfCLI(ctx context.Context, tools *toolchain.Installed, c
 	if err := s.selectStack(ctx, tools, false); err != nil {
 		return nil, err
 	}
-	return s.config(ctx)
+	return s.engine.config(ctx)
 }

@@ -14,16 +14,16 @@ import (
 
 // foreseeSnapshots returns the snapshots of systems that are to be taken before a run, and adds to the assessment what that means. Only a
 // stack of systems has any.
-func (s *session) foreseeSnapshots(ctx context.Context, steps []plan.Step, assessment *risk.Assessment) ([]systemsnapshots.Wanted, error) {
-	layer, isSystems := s.layer.(systemsLayer)
+func (c stackChanges) foreseeSnapshots(ctx context.Context, steps []plan.Step, assessment *risk.Assessment) ([]systemsnapshots.Wanted, error) {
+	layer, isSystems := c.content.(systemsLayer)
 	if !isSystems {
 		return nil, nil
 	}
-	reader, err := pve.NewReader(s.host)
+	reader, err := pve.NewReader(*c.host)
 	if err != nil {
 		return nil, err
 	}
-	return systemsnapshots.Foresee(ctx, reader, s.place.Stack, layer.File.Systems(), steps, assessment)
+	return systemsnapshots.Foresee(ctx, reader, c.place.Stack, layer.File.Systems(), steps, assessment)
 }
 
 // KeepSnapshot implements [upCluster]. It removes none: that is done when the run has succeeded, see [layerRun.settleSnapshots].
@@ -48,7 +48,7 @@ func (l layerRun) keepWayBack(ctx context.Context, wanted systemsnapshots.Wanted
 		name, what = snapshot.Name, "of %s is taken"
 	}
 	way := wanted.WayBack(name)
-	l.waysBack = append(l.waysBack, wanted.System+": "+way)
+	l.engine.waysBack = append(l.engine.waysBack, wanted.System+": "+way)
 	l.emit(Note{Text: fmt.Sprintf("snapshot %s "+what+"; %s goes back to it", name, wanted.System, way)})
 	return nil
 }

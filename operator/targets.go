@@ -10,11 +10,11 @@ import (
 
 // onTargets runs the engine on targets. If some targets are not in the state, it refreshes the others in a run of their own first,
 // for the reason given at [github.com/em-infra/em-infra/operator/internal/span.Counted].
-func (s *session) onTargets(ctx context.Context, targets []string, work func() error) error {
-	if len(targets) == 0 || !s.refresh {
+func (e *stackEngine) onTargets(ctx context.Context, targets []string, work func() error) error {
+	if len(targets) == 0 || !e.refresh {
 		return work()
 	}
-	exported, err := s.state.Seen(ctx)
+	exported, err := e.state.Seen(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,11 +28,11 @@ func (s *session) onTargets(ctx context.Context, targets []string, work func() e
 		return work()
 	}
 	if len(known) > 0 {
-		if _, err := s.stack.Refresh(ctx, optrefresh.Target(known), optrefresh.ProgressStreams(io.Discard), optrefresh.SuppressOutputs()); err != nil {
+		if _, err := e.stack.Refresh(ctx, optrefresh.Target(known), optrefresh.ProgressStreams(io.Discard), optrefresh.SuppressOutputs()); err != nil {
 			return sentenceOf(err)
 		}
 	}
-	workspace := s.stack.Workspace()
+	workspace := e.stack.Workspace()
 	workspace.SetEnvVar(optionRefresh, "false")
 	defer workspace.SetEnvVar(optionRefresh, "true")
 	return work()

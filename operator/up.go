@@ -77,7 +77,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	if len(options.AllowInterfaces) > 0 {
 		return nil, refused(errors.New("--allow-interface is for a stack of hosts: this one describes a cluster, leave it out"))
 	}
-	if err := s.chooseNodes(options); err != nil {
+	if err := s.engine.chooseNodes(options); err != nil {
 		return nil, err
 	}
 	return s.bringUp(ctx, chosen, options.Allow)
@@ -102,7 +102,7 @@ func (s *session) spares(of span.Span) bool { return s.restorer.asked != nil || 
 // upRun returns the steps of an up for the kind of the stack.
 func (s *session) upRun() upRun {
 	run := upRun{
-		Recovery: s.recovery, Host: s, State: s, Copies: s.state, Engine: s, Cluster: s, Restore: s.restorer, AsksConsent: s.consent.needed(),
+		Recovery: s.recovery, Host: s, State: s, Copies: s.state, Engine: s.changes(), Cluster: s, Restore: s.restorer, AsksConsent: s.consent.needed(),
 		DryRun: s.restorer.plan != nil,
 	}
 	if s.layer != nil {

@@ -12,7 +12,7 @@ import (
 var (
 	_ upHost    = (*session)(nil)
 	_ upState   = (*session)(nil)
-	_ upEngine  = (*session)(nil)
+	_ upEngine  = stackChanges{}
 	_ upCluster = (*session)(nil)
 	_ upRestore = (*restorer)(nil)
 )
@@ -29,15 +29,15 @@ func (s *session) PrepareState(ctx context.Context, seen outOfBand, judged judge
 }
 
 // Update implements [upEngine].
-func (s *session) Update(ctx context.Context, w work, reachesCluster bool) error {
+func (c stackChanges) Update(ctx context.Context, w work, reachesCluster bool) error {
 	targets, excluded := span.Scope(w.Targets, !reachesCluster)
 	excluded = append(excluded, w.Later...)
 	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(w.Replace), optup.SuppressOutputs(),
-		optup.Parallel(parallelFor(s.inventory, os.LookupEnv))}
-	defer s.restorer.keepJoining(ctx)()
-	return s.onTargets(ctx, targets, func() error {
-		return s.runEngine(ctx, w.Name, func(run engineRun) error {
-			_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
+		optup.Parallel(parallelFor(c.cluster(), os.LookupEnv))}
+	defer c.restorer.keepJoining(ctx)()
+	return c.onTargets(ctx, targets, func() error {
+		return c.run(ctx, w.Name, func(run engineRun) error {
+			_, err := c.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
 			return err
 		})
 	})
