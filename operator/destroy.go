@@ -36,7 +36,7 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 	target := s.destroyTarget()
 	return destroyRun{
 		Recovery: s.recovery, Host: target, State: target, Copies: s.state,
-		Engine: deletion{stackEngine: s.engine, consent: s.consent}, Storage: s, Stack: s.workspace.Stack, Place: s.place, Tell: s.emit,
+		Engine: deletion{stackEngine: s.engine, consent: s.consent}, Storage: target, Stack: s.workspace.Stack, Place: s.place, Tell: s.emit,
 	}.Run(ctx)
 }
 
@@ -61,7 +61,7 @@ func (s *session) destroyTarget() destroyTarget {
 	return destroyTarget{
 		systems: systems,
 		stack:   s.workspace.Stack, place: s.place, inventory: s.inventory, host: s.host, state: s.state, credentials: s.credentials(),
-		files: s.engine.content.Kind().Files(), notNeeded: s.checkNotNeeded,
+		files: s.engine.content.Kind().Files(), notNeeded: func(ctx context.Context) error { return s.checkNotNeeded(ctx, s.engine.content, s.host) },
 	}
 }
 

@@ -61,7 +61,7 @@ var (
 	_ destroyHost    = destroyTarget{}
 	_ destroyState   = destroyTarget{}
 	_ destroyEngine  = deletion{}
-	_ destroyStorage = (*session)(nil)
+	_ destroyStorage = destroyTarget{}
 )
 
 // Run destroys the stack, with the checks and the backup before it and the search for leftovers after it.

@@ -127,7 +127,7 @@ func runsImage(runs risk.Image, wanted status.Image) bool {
 
 // hostDrift adds what the engine would change after a refresh, and what the engine's refresh does not read.
 func (s *session) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
-	if err := s.FindFormerNames(ctx); err != nil {
+	if err := s.own.FindFormerNames(ctx); err != nil {
 		return err
 	}
 	var seen outOfBand
@@ -135,7 +135,7 @@ func (s *session) hostDrift(ctx context.Context, sources status.Sources, report 
 	if slices.ContainsFunc(sources.Deployment.Resources, isInCluster) {
 		seen.NoAnswer = whyNoAnswer(ctx, sources.Kubeconfig)
 	}
-	noNAS, err := s.whyNoNAS(ctx)
+	noNAS, err := s.nas(false).whyAway(ctx)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@ type restorer struct {
 // restores reports whether the run restores etcd.
 func (s *restorer) restores() bool { return s.restore != nil }
 
+// spares reports whether a run touches nothing on the NAS, so that it is not refused if that is away: etcd is restored without it.
+func (s *restorer) spares(of span.Span) bool { return s.asked != nil || !of.ReachesNAS() }
+
 // etcdRestoration is the restore of etcd in a run.
 type etcdRestoration struct {
 	note     etcdrestore.Note

@@ -86,7 +86,7 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 	if err != nil {
 		return err
 	}
-	r.snapshot, r.note = taken.Snapshot, etcdrestore.Note{Snapshot: taken.Name, On: name, Former: s.predecessors[name], Replaces: true}
+	r.snapshot, r.note = taken.Snapshot, etcdrestore.Note{Snapshot: taken.Name, On: name, Former: s.own.predecessors[name], Replaces: true}
 	s.restore = r
 	s.etcd().tell(*taken)
 	return s.openSnapshot(ctx, r)

@@ -51,7 +51,7 @@ func (s *session) KeepSnapshot(ctx context.Context, judged judgement) error {
 		return nil
 	}
 	for i, name := range leave {
-		leave[i] = s.bornAs(name)
+		leave[i] = s.own.bornAs(name)
 	}
 	s.engine.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
 	saved, err := s.etcd().snapshot(ctx, "before-up")

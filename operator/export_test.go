@@ -104,7 +104,7 @@ func (s standing) Now() time.Time { return s.now() }
 
 func (standing) After(time.Duration) <-chan time.Time { return nil }
 
-// Session is a session that has no engine.
+// Session is a session that has opened no stack.
 type Session = session
 
 // Session returns a session with an inventory. purpose is what a person is asked to consent to.
@@ -142,16 +142,20 @@ func ExamineHosts(ctx context.Context, inv *hosts.Inventory, host pve.Connection
 }
 
 // NamedServers returns the nameservers of the cluster that other stacks make.
-func (s *session) NamedServers() ([]preflight.Server, error) { return s.namedServers() }
+func (s *session) NamedServers() ([]preflight.Server, error) {
+	return s.hostChecks(false).namedServers()
+}
 
 // CheckNotNeeded refuses while clusters are there that need what the stack has.
-func (s *session) CheckNotNeeded(ctx context.Context) error { return s.checkNotNeeded(ctx) }
+func (s *session) CheckNotNeeded(ctx context.Context) error {
+	return s.destroyTarget().CheckNotNeeded(ctx)
+}
 
 // Spares reports whether a run of the options touches nothing on the NAS.
 func (s *session) Spares(options UpOptions, restoring *EtcdRestoreOptions) (bool, error) {
 	of, err := options.span()
 	s.restorer.asked = restoring
-	return s.spares(of), err
+	return s.restorer.spares(of), err
 }
 
 // Resumed returns how a restore of etcd that was begun goes on in one that is asked for, or in an up.

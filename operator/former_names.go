@@ -5,38 +5,55 @@ import (
 	"context"
 	"strings"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/stacks"
 )
 
+// ownResources are what the state says that the stack has, by which the checks recognize it, and the nodes that have another name there.
+type ownResources struct {
+	engine *stackEngine
+
+	owner    ownership.Owner // identifies our machines
+	known    []int           // the VMIDs
+	unmade   []string        // the gpu-workers whose images are not made yet
+	datasets []string        // on TrueNAS
+	onNAS    []tokens.Type   // the types of what is there
+	// predecessors are the names of the nodes whose machines are replaced under another name, by their present names
+	predecessors map[string]string
+}
+
 // FindFormerNames sets the nodes that have another name in the state, so that the engine replaces their machines instead of creating
 // second ones. It also reads the stack's owner and VMIDs, with which the preflight recognizes our own machines.
-func (s *session) FindFormerNames(ctx context.Context) error {
-	exported, err := s.state.Seen(ctx)
+func (o *ownResources) FindFormerNames(ctx context.Context) error {
+	exported, err := o.engine.state.Seen(ctx)
 	if err != nil {
 		return err
 	}
-	if s.owner, err = state.OwnerOf(s.workspace.Stack, exported.Deployment); err != nil {
+	if o.owner, err = state.OwnerOf(o.engine.workspace.Stack, exported.Deployment); err != nil {
 		return err
 	}
-	s.known, s.datasets = state.KnownVMIDs(exported.Deployment), state.KnownDatasets(exported.Deployment)
-	s.onNAS = state.KindsOnNAS(exported.Deployment)
-	if s.inventory == nil {
+	o.known, o.datasets = state.KnownVMIDs(exported.Deployment), state.KnownDatasets(exported.Deployment)
+	o.onNAS = state.KindsOnNAS(exported.Deployment)
+	inv := o.engine.cluster()
+	if inv == nil {
 		return nil
 	}
-	former, err := stacks.FormerNames(exported.Deployment, s.inventory)
+	former, err := stacks.FormerNames(exported.Deployment, inv)
 	if err != nil {
 		return refused(err)
 	}
-	if s.unmade, err = stacks.UnmadeImages(exported.Deployment, s.inventory, former); err != nil {
+	if o.unmade, err = stacks.UnmadeImages(exported.Deployment, inv, former); err != nil {
 		return err
 	}
-	s.engine.program.FormerNames = former
-	s.predecessors = stacks.Predecessors(exported.Deployment, s.inventory, former)
-	s.engine.stack.Workspace().SetEnvVar(removal.SuccessorsVariable, successors(s.inventory, s.predecessors))
-	s.engine.setProgram(s.engine.program.Until)
+	o.engine.program.FormerNames = former
+	o.predecessors = stacks.Predecessors(exported.Deployment, inv, former)
+	o.engine.stack.Workspace().SetEnvVar(removal.SuccessorsVariable, successors(inv, o.predecessors))
+	o.engine.setProgram(o.engine.program.Until)
 	return nil
 }
 
@@ -52,17 +69,17 @@ func successors(inv *inventory.Inventory, predecessors map[string]string) string
 }
 
 // renameNodes renames nodes in the state, after the consent: the run that follows replaces their machines.
-func (s *session) renameNodes(ctx context.Context) error {
-	if len(s.engine.program.FormerNames) == 0 {
+func (o *ownResources) renameNodes(ctx context.Context) error {
+	if len(o.engine.program.FormerNames) == 0 {
 		return nil
 	}
-	exported, err := s.state.Fresh(ctx)
+	exported, err := o.engine.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}
-	stacks.Rename(&exported.Deployment, s.inventory, s.engine.program.FormerNames)
-	return s.state.Import(ctx, exported)
+	stacks.Rename(&exported.Deployment, o.engine.cluster(), o.engine.program.FormerNames)
+	return o.engine.state.Import(ctx, exported)
 }
 
 // bornAs returns the name that a node has as long as its machine is not replaced.
-func (s *session) bornAs(name string) string { return cmp.Or(s.predecessors[name], name) }
+func (o *ownResources) bornAs(name string) string { return cmp.Or(o.predecessors[name], name) }

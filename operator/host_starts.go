@@ -17,12 +17,12 @@ const (
 )
 
 // AwaitStarts implements [upHost].
-func (s *session) AwaitStarts(ctx context.Context) error {
-	return s.awaitHostStarts(ctx, s.inventory.Hosts())
+func (h *hostChecks) AwaitStarts(ctx context.Context) error {
+	return h.awaitHostStarts(ctx, h.inventory.Hosts())
 }
 
 // AwaitStarts implements [upHost]: a stack of hosts has no machines.
-func (l layerRun) AwaitStarts(ctx context.Context) error {
+func (l layerHost) AwaitStarts(ctx context.Context) error {
 	if len(l.layer.systems()) == 0 {
 		return nil
 	}
@@ -31,8 +31,8 @@ func (l layerRun) AwaitStarts(ctx context.Context) error {
 
 // awaitHostStarts waits while hosts start their machines. The engine would find a machine off that runs a moment later, and could not start it.
 // If that is not known, or takes too long, the run goes on: it can be run again.
-func (s *session) awaitHostStarts(ctx context.Context, hosts []string) error {
-	reader, err := pve.NewReader(s.host)
+func (h *hostChecks) awaitHostStarts(ctx context.Context, hosts []string) error {
+	reader, err := pve.NewReader(h.host)
 	if err != nil {
 		return refused(err)
 	}
@@ -43,7 +43,7 @@ func (s *session) awaitHostStarts(ctx context.Context, hosts []string) error {
 		found, err := reader.StartingHosts(ctx, hosts)
 		if names := strings.Join(found, ", "); names != starting && names != "" {
 			starting = names
-			s.emit(Note{Text: fmt.Sprintf("waits for hosts that start their machines: %s (%s at most)", names, poll.InWords(hostStartLimit))})
+			h.emit(Note{Text: fmt.Sprintf("waits for hosts that start their machines: %s (%s at most)", names, poll.InWords(hostStartLimit))})
 		}
 		return len(found) == 0, err
 	})
@@ -52,9 +52,9 @@ func (s *session) awaitHostStarts(ctx context.Context, hosts []string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case limited.Err() != nil:
-		s.emit(Note{Text: "hosts still start their machines: " + starting + "; this run goes on, and if a machine is switched on before it starts that one, run up again"})
+		h.emit(Note{Text: "hosts still start their machines: " + starting + "; this run goes on, and if a machine is switched on before it starts that one, run up again"})
 	default:
-		s.emit(Note{Text: fmt.Sprintf("whether hosts start their machines is not known: %v", err)})
+		h.emit(Note{Text: fmt.Sprintf("whether hosts start their machines is not known: %v", err)})
 	}
 	return nil
 }

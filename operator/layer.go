@@ -48,7 +48,7 @@ type layerFacts struct {
 type layerRun struct{ *session }
 
 var (
-	_ upHost       = layerRun{}
+	_ upHost       = layerHost{}
 	_ upState      = layerRun{}
 	_ upCluster    = layerRun{}
 	_ upRestore    = layerRun{}
@@ -71,8 +71,11 @@ func (s *session) allowInterfaces(names []string) {
 	s.engine.stack.Workspace().SetEnvVar(pve.AllowInterfacesVariable, strings.Join(names, ","))
 }
 
+// layerHost are the checks of the hosts before a run on a layer.
+type layerHost struct{ *hostChecks }
+
 // LostISOs implements [upHost]: a layer has no templates.
-func (layerRun) LostISOs(context.Context) ([]string, error) { return nil, nil }
+func (layerHost) LostISOs(context.Context) ([]string, error) { return nil, nil }
 
 // PrepareState implements [upState].
 func (l layerRun) PrepareState(ctx context.Context, seen outOfBand, _ judgement) error {

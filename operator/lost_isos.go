@@ -29,4 +29,4 @@ func (e *stackEngine) LostISOs(ctx context.Context) (urns []string, err error) {
 }
 
 // LostISOs implements [upHost].
-func (s *session) LostISOs(ctx context.Context) ([]string, error) { return s.engine.LostISOs(ctx) }
+func (h *hostChecks) LostISOs(ctx context.Context) ([]string, error) { return h.engine.LostISOs(ctx) }

@@ -18,18 +18,18 @@ import (
 )
 
 // namedServers returns the nameservers of the cluster that other stacks of the project make.
-func (s *session) namedServers() ([]preflight.Server, error) {
+func (h *hostChecks) namedServers() ([]preflight.Server, error) {
 	var servers []preflight.Server
-	for _, named := range s.inventory.Cluster.Network.NamedSystems() {
-		where, err := s.whereIs(named.Stack)
+	for _, named := range h.inventory.Cluster.Network.NamedSystems() {
+		where, err := h.whereIs(named.Stack)
 		if err != nil {
 			return nil, err
 		}
-		inv, err := otherstacks.Systems(s.workspace.Root, named.Stack)
+		inv, err := otherstacks.Systems(h.workspace.Root, named.Stack)
 		if err != nil {
 			return nil, err
 		}
-		server := preflight.Server{Name: named.System, Stack: named.Stack, Place: stackFlagsOf(named.Stack, s.workspace.Rehearsed), Where: where, Type: pve.TypeContainer}
+		server := preflight.Server{Name: named.System, Stack: named.Stack, Place: stackFlagsOf(named.Stack, h.workspace.Rehearsed), Where: where, Type: pve.TypeContainer}
 		if server.VMID, err = inv.FindVMID(named.System); err != nil {
 			return nil, err
 		}
@@ -42,9 +42,9 @@ func (s *session) namedServers() ([]preflight.Server, error) {
 }
 
 // plainServers returns the nameservers of the cluster that cluster.yaml gives as addresses.
-func (s *session) plainServers() []netip.Addr {
+func (h *hostChecks) plainServers() []netip.Addr {
 	var addresses []netip.Addr
-	for _, server := range s.inventory.Cluster.Network.Nameservers {
+	for _, server := range h.inventory.Cluster.Network.Nameservers {
 		if !server.IsSystem() {
 			addresses = append(addresses, server.Address)
 		}
@@ -157,12 +157,13 @@ func (o *Operator) checkNamed(content Content) error {
 	return found.OrNil()
 }
 
-// checkNotNeeded refuses while nodes are on the host that have systems of this stack as nameservers: they could not pull an image any more.
-func (s *session) checkNotNeeded(ctx context.Context) error {
-	if _, areSystems := s.layer.(systemsLayer); !areSystems {
+// checkNotNeeded refuses to delete an inventory of systems while nodes are on the host that have some of them as nameservers: they could not
+// pull an image any more.
+func (o *Operator) checkNotNeeded(ctx context.Context, content Content, host pve.Connection) error {
+	if _, areSystems := content.(systemsLayer); !areSystems {
 		return nil
 	}
-	dependents, unknown, err := dependentsOf(s.workspace)
+	dependents, unknown, err := dependentsOf(o.workspace)
 	if err != nil || len(dependents)+len(unknown) == 0 {
 		return err
 	}
@@ -170,7 +171,7 @@ func (s *session) checkNotNeeded(ctx context.Context) error {
 	for _, stack := range unknown {
 		refusals = append(refusals, fmt.Errorf("whether stack %[1]s needs these systems is not known, since its files are not valid: correct what `em-infra validate --stack %[1]s` reports, then run it again", stack))
 	}
-	reader, err := pve.NewReader(s.host)
+	reader, err := pve.NewReader(host)
 	if err != nil {
 		return err
 	}
@@ -179,12 +180,12 @@ func (s *session) checkNotNeeded(ctx context.Context) error {
 		return err
 	}
 	for _, one := range dependents {
-		where, err := s.whereIs(one.stack)
+		where, err := o.whereIs(one.stack)
 		if err != nil {
 			return err
 		}
 		if running := one.nodesAmong(guests); where == preflight.Here && len(running) > 0 {
-			flags := stackFlagsOf(one.stack, s.workspace.Rehearsed)
+			flags := stackFlagsOf(one.stack, o.workspace.Rehearsed)
 			refusals = append(refusals, fmt.Errorf(
 				"the nodes of %[1]s (%[2]s) use %[3]s of this stack as nameserver: take that cluster down first with `em-infra destroy %[4]s`, or write another server into network.nameservers of its cluster.yaml and run `em-infra up %[4]s`",
 				one.stack, strings.Join(running, ", "), strings.Join(one.systems, ", "), flags))

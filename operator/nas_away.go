@@ -14,12 +14,12 @@ import (
 )
 
 // CheckNAS implements [destroyStorage].
-func (s *session) CheckNAS(ctx context.Context) error {
-	exported, err := s.state.Seen(ctx)
+func (d destroyTarget) CheckNAS(ctx context.Context) error {
+	exported, err := d.state.Seen(ctx)
 	if err != nil {
 		return err
 	}
-	return checkNAS(ctx, exported.Deployment, s.place.Stack)
+	return checkNAS(ctx, exported.Deployment, d.place.Stack)
 }
 
 // checkNAS refuses a destroy that deletes something on a box which does not answer or refuses the login. It connects as the engine will: with what
@@ -53,24 +53,4 @@ func connectionOf(provider *apitype.ResourceV3) (truenas.Connection, error) {
 		Endpoint: propertymap.Text(inputs, "endpoint"), Fingerprint: propertymap.Text(inputs, "fingerprint"), CA: propertymap.Text(inputs, "ca"),
 		Username: propertymap.Text(inputs, "username"), APIKey: propertymap.Text(inputs, "apiKey"),
 	}, nil
-}
-
-// whyNoNAS returns a clause about a NAS that refuses the login or does not answer although the stack has something there; empty if it does neither.
-// The engine leaves what is there unread then (docs/decisions/0096).
-func (s *session) whyNoNAS(ctx context.Context) (string, error) {
-	if len(s.onNAS) == 0 {
-		return "", nil
-	}
-	box, err := s.box(ctx)
-	if err != nil || box == nil {
-		return "", err
-	}
-	away := box.Err
-	if away == nil {
-		away = preflight.Reach(ctx, *box)
-	}
-	if away == nil {
-		return "", nil
-	}
-	return fmt.Sprintf("what is on TrueNAS: %v", away), nil
 }

@@ -85,7 +85,7 @@ func (s *session) expelDead(ctx context.Context, judged judgement) error {
 		Limits: removal.Limits{Answer: expulsionPatience},
 	}
 	for _, name := range leave {
-		leaving.Leave = append(leaving.Leave, s.bornAs(name))
+		leaving.Leave = append(leaving.Leave, s.own.bornAs(name))
 	}
 	for _, node := range s.inventory.Nodes.ControlPlanes() {
 		leaving.Stay = append(leaving.Stay, rolling.Node{Name: node.Name, Address: node.Address, ControlPlane: true})

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/em-infra/em-infra/internal/inventory/secrets"
-	"github.com/em-infra/em-infra/internal/truenas"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -19,74 +20,78 @@ func (o *Operator) Preflight(ctx context.Context) (Checks, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := s.preflight(ctx)
+	report, err := s.hostChecks(false).preflight(ctx)
 	return report.At(s.place), err
 }
 
-// preflight checks the session's host, and the bucket with the state.
-func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
-	if err := s.FindFormerNames(ctx); err != nil {
+// hostChecks are the checks of the hosts before a run.
+type hostChecks struct {
+	*Operator
+	*ownResources
+
+	inventory  *inventory.Inventory // of a platform; nil for a layer
+	layer      layer                // nil for a platform
+	interfaces []string             // of hosts, that may be changed although the API is reached by them
+	host       pve.Connection
+	place      remedy.Place
+	factory    string // URL of the Image Factory
+	nas        clusterNAS
+	statePlace statePlace
+	byHand     *Checks // what they leave to a person at a host
+}
+
+// hostChecks returns the checks before a run. sparesNAS is whether that touches nothing on TrueNAS.
+func (s *session) hostChecks(sparesNAS bool) *hostChecks {
+	return &hostChecks{
+		Operator: s.Operator, ownResources: s.own, inventory: s.inventory, layer: s.layer, interfaces: s.interfaces, host: s.host, place: s.place,
+		factory: s.factory, nas: s.nas(sparesNAS), statePlace: s.statePlace(s.workspace.Backend), byHand: &s.byHand,
+	}
+}
+
+// preflight checks the hosts, and the bucket with the state.
+func (h *hostChecks) preflight(ctx context.Context) (preflight.Report, error) {
+	if err := h.FindFormerNames(ctx); err != nil {
 		return nil, err
 	}
-	probed := s.statePlace(s.workspace.Backend).beginCheck(ctx)
-	host, err := s.ExamineHost(ctx)
+	probed := h.statePlace.beginCheck(ctx)
+	host, err := h.ExamineHost(ctx)
 	state, probeErr := probed()
 	return append(state, host...), errors.Join(err, probeErr)
 }
 
 // ExamineHost implements [previewHost].
-func (s *session) ExamineHost(ctx context.Context) (preflight.Report, error) {
-	makers, err := s.makers()
+func (h *hostChecks) ExamineHost(ctx context.Context) (preflight.Report, error) {
+	makers, err := h.makers()
 	if err != nil {
 		return nil, err
 	}
-	if s.layer != nil {
-		exported, err := s.state.Seen(ctx)
+	if h.layer != nil {
+		exported, err := h.engine.state.Seen(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return s.layer.examine(ctx, layerFacts{stack: s.engine.stack.Name(), host: s.host, interfaces: s.interfaces, deployment: exported.Deployment, makers: makers})
+		return h.layer.examine(ctx, layerFacts{stack: h.engine.stack.Name(), host: h.host, interfaces: h.interfaces, deployment: exported.Deployment, makers: makers})
 	}
-	factory, err := factoryURL(s.factory)
+	factory, err := factoryURL(h.factory)
 	if err != nil {
 		return nil, err
 	}
-	box, err := s.box(ctx)
+	box, err := h.nas.box(ctx)
 	if err != nil {
 		return nil, err
 	}
-	servers, err := s.namedServers()
+	servers, err := h.namedServers()
 	if err != nil {
 		return nil, err
 	}
-	schematic, err := stacks.TemplateSchematic(s.inventory)
+	schematic, err := stacks.TemplateSchematic(h.inventory)
 	if err != nil {
 		return nil, err
 	}
 	return preflight.Run(ctx, preflight.Subject{
-		Inventory: s.inventory, FormerNames: s.engine.program.FormerNames, Host: s.host, Factory: factory, Schematic: schematic, UnmadeImages: s.unmade,
-		Owner: s.owner, Known: s.known, Makers: makers, Servers: servers, ServerAddresses: s.plainServers(), SparesServers: s.sparesNAS, Box: box, KnownDatasets: s.datasets,
+		Inventory: h.inventory, FormerNames: h.engine.program.FormerNames, Host: h.host, Factory: factory, Schematic: schematic, UnmadeImages: h.unmade,
+		Owner: h.owner, Known: h.known, Makers: makers, Servers: servers, ServerAddresses: h.plainServers(), SparesServers: h.nas.isSpared, Box: box, KnownDatasets: h.datasets,
 	})
-}
-
-// box returns the TrueNAS box of the inventory, in a rehearsal that of the lab; nil without `storage:`. A key that is missing is a finding
-// of the preflight and no error.
-func (s *session) box(ctx context.Context) (*preflight.Box, error) {
-	if s.inventory.Cluster.Storage == nil {
-		return nil, nil
-	}
-	config, err := s.engine.config(ctx)
-	if err != nil {
-		return nil, err
-	}
-	configured := func(name string) string { return config[stacks.Key(name)].Value }
-	access, err := stacks.ReadStorageAccess(ctx, s.inventory, s.workspace.Stack, configured, secrets.Read)
-	return &preflight.Box{
-		Owner: stacks.StorageOwner(s.workspace.Stack, s.inventory), IsSpared: s.sparesNAS, Kinds: s.onNAS, Err: err,
-		Connection: truenas.Connection{
-			Endpoint: access.Endpoint, Fingerprint: access.Fingerprint, CA: access.CA, Username: access.Username, APIKey: access.APIKey,
-		},
-	}, nil
 }
 
 // factoryURL parses the URL of the Image Factory in the configuration.
@@ -100,14 +105,14 @@ func factoryURL(text string) (*url.URL, error) {
 
 // CheckHost runs the preflight before anything is changed. It emits the checks and refuses if any failed. Warnings are left to the
 // consent that follows or was given beforehand.
-func (s *session) CheckHost(ctx context.Context) error {
-	started := s.clock.Now()
-	report, err := s.preflight(ctx)
+func (h *hostChecks) CheckHost(ctx context.Context) error {
+	started := h.clock.Now()
+	report, err := h.preflight(ctx)
 	if err != nil {
 		return err
 	}
-	s.byHand = report.ByHand().At(s.place)
-	s.emit(HostChecked{Checks: report.At(s.place), Took: s.clock.Now().Sub(started)})
+	*h.byHand = report.ByHand().At(h.place)
+	h.emit(HostChecked{Checks: report.At(h.place), Took: h.clock.Now().Sub(started)})
 	if refusal := hostRefusal(report); refusal != "" {
 		return refused(errors.New(refusal))
 	}

@@ -53,7 +53,7 @@ type previewNodes interface {
 }
 
 var (
-	_ previewHost   = (*session)(nil)
+	_ previewHost   = (*hostChecks)(nil)
 	_ previewEngine = stackChanges{}
 	_ previewNodes  = (*session)(nil)
 )

@@ -37,7 +37,7 @@ func (s *stage) Preflight(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	report, err := session.preflight(ctx)
+	report, err := session.hostChecks(false).preflight(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -72,11 +72,11 @@ func (s *session) NextToReplace(ctx context.Context, names []string) (string, er
 		return "", s.place.CompleteError(fmt.Errorf("no control plane is replaced while the members of etcd are not known (%w): see `em-infra status`, mend that, then run `em-infra up` again", err))
 	}
 	next := slices.MinFunc(names, func(a, b string) int {
-		return cmp.Compare(urgency(members, s.bornAs(a)), urgency(members, s.bornAs(b)))
+		return cmp.Compare(urgency(members, s.own.bornAs(a)), urgency(members, s.own.bornAs(b)))
 	})
 	s.engine.stack.Workspace().SetEnvVar(removal.StayVariable, controlPlanesThatStay(s.inventory, func(name string) string {
 		if name != next && slices.Contains(names, name) {
-			return s.bornAs(name) // its turn comes later
+			return s.own.bornAs(name) // its turn comes later
 		}
 		return name
 	}))

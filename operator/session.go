@@ -6,11 +6,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
-
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/toolchain"
@@ -30,21 +27,14 @@ type session struct {
 	engine     *stackEngine
 	state      *stackstate.State
 	host       pve.Connection
-	factory    string          // URL of the Image Factory
-	consent    consent         // of a person, before anything is changed
-	place      remedy.Place    // the stack and flags for commands in messages, so that a next command works on the same stack
-	owner      ownership.Owner // identifies our machines, read from the state
-	known      []int           // the VMIDs in the state
-	unmade     []string        // the gpu-workers whose images are not made yet
-	datasets   []string        // on TrueNAS, in the state
-	onNAS      []tokens.Type   // the types of what the state has there
-	sparesNAS  bool            // the run touches nothing on TrueNAS
-	// predecessors are the names of the nodes whose machines are replaced under another name, by their present names
-	predecessors map[string]string
-	recovery     *recovering.Recovery
-	restorer     *restorer // of etcd
-	started      time.Time
-	rotates      bool // its passphrase is changed
+	factory    string       // URL of the Image Factory
+	consent    consent      // of a person, before anything is changed
+	place      remedy.Place // the stack and flags for commands in messages, so that a next command works on the same stack
+	own        *ownResources
+	recovery   *recovering.Recovery
+	restorer   *restorer // of etcd
+	started    time.Time
+	rotates    bool // its passphrase is changed
 }
 
 // needs are what an operation requires.
@@ -82,6 +72,7 @@ func (o *Operator) session(purpose string) *session {
 	}
 	s.restorer = &restorer{session: s}
 	s.engine = &stackEngine{Operator: o, state: s.state, host: &s.host, place: s.place}
+	s.own = &ownResources{engine: s.engine}
 	s.recovery = s.newRecovery()
 	s.engine.recovery = s.recovery
 	s.consent.restarted = s.recovery.Restarted

@@ -86,9 +86,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 // bringUp runs an up.
 func (s *session) bringUp(ctx context.Context, of span.Span, allowed []Permission) (*UpResult, error) {
 	defer s.recovery.Release(ctx)
-	s.sparesNAS = s.spares(of)
-	run := s.upRun()
-	result, err := run.Run(ctx, of, allowed)
+	result, err := s.upRun(s.restorer.spares(of)).Run(ctx, of, allowed)
 	if err := errors.Join(err, s.restorer.close()); err != nil {
 		return nil, err
 	}
@@ -96,18 +94,16 @@ func (s *session) bringUp(ctx context.Context, of span.Span, allowed []Permissio
 	return result, nil
 }
 
-// spares reports whether a run touches nothing on the NAS, so that it is not refused if that is away: etcd is restored without it.
-func (s *session) spares(of span.Span) bool { return s.restorer.asked != nil || !of.ReachesNAS() }
-
-// upRun returns the steps of an up for the kind of the stack.
-func (s *session) upRun() upRun {
+// upRun returns the steps of an up for the kind of the stack. sparesNAS is whether it touches nothing on TrueNAS.
+func (s *session) upRun(sparesNAS bool) upRun {
+	checks := s.hostChecks(sparesNAS)
 	run := upRun{
-		Recovery: s.recovery, Host: s, State: s, Copies: s.state, Engine: s.changes(), Cluster: s, Restore: s.restorer, AsksConsent: s.consent.needed(),
+		Recovery: s.recovery, Host: checks, State: s, Copies: s.state, Engine: s.changes(), Cluster: s, Restore: s.restorer, AsksConsent: s.consent.needed(),
 		DryRun: s.restorer.plan != nil,
 	}
 	if s.layer != nil {
 		l := layerRun{s}
-		run.Host, run.State, run.Cluster, run.Restore = l, l, l, l
+		run.Host, run.State, run.Cluster, run.Restore = layerHost{checks}, l, l, l
 	}
 	return run
 }

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	_ upHost    = (*session)(nil)
+	_ upHost    = (*hostChecks)(nil)
 	_ upState   = (*session)(nil)
 	_ upEngine  = stackChanges{}
 	_ upCluster = (*session)(nil)
@@ -19,7 +19,7 @@ var (
 
 // PrepareState implements [upState].
 func (s *session) PrepareState(ctx context.Context, seen outOfBand, judged judgement) error {
-	if err := s.renameNodes(ctx); err != nil {
+	if err := s.own.renameNodes(ctx); err != nil {
 		return err
 	}
 	if err := seen.note(ctx, s.state); err != nil {
