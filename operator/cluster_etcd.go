@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/operator/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -16,16 +15,16 @@ type clusterEtcd struct {
 
 	cluster clusterInState
 	program *stacks.Options // of the engine, as it is when a snapshot is kept
-	sources func(context.Context) (status.Sources, error)
+	sources stackSources
 }
 
 func (s *session) etcd() clusterEtcd {
-	return clusterEtcd{Operator: s.Operator, cluster: s.inState(), program: &s.engine.program, sources: s.sources}
+	return clusterEtcd{Operator: s.Operator, cluster: s.inState(), program: &s.engine.program, sources: s.sources()}
 }
 
 // health returns the access to all control planes.
 func (e clusterEtcd) health(ctx context.Context) (nodeops.Health, error) {
-	sources, err := e.sources(ctx)
+	sources, err := e.sources.ofCluster(ctx)
 	if err != nil {
 		return nodeops.Health{}, err
 	}

@@ -8,7 +8,10 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/versions"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/risk"
@@ -37,51 +40,66 @@ func (o *Operator) Drift(ctx context.Context) (*DriftReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := s.anyDrift(ctx)
+	report, err := s.drift(ctx)
 	return &DriftReport{Report: report}, err
 }
 
-// anyDrift compares a stack of any kind.
-func (s *session) anyDrift(ctx context.Context) (drift.Report, error) {
+// drift compares a stack of any kind.
+func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	if s.layer != nil {
 		return layerRun{s}.drift(ctx)
 	}
-	return s.drift(ctx)
+	return comparison{
+		engine: s.engine, own: s.own, inventory: s.inventory, sources: s.sources(), nas: s.nas(false), host: s.host, place: s.place,
+	}.run(ctx)
 }
 
-// drift compares the host by a preview with refresh, and each node by the Talos API.
-func (s *session) drift(ctx context.Context) (drift.Report, error) {
-	sources, err := s.sources(ctx)
+// comparison compares what runs of a cluster with its inventory.
+type comparison struct {
+	engine    *stackEngine
+	own       *ownResources
+	inventory *inventory.Inventory
+	sources   stackSources
+	nas       clusterNAS
+	host      pve.Connection
+	place     remedy.Place
+}
+
+// run compares the host by a preview with refresh, and each node by the Talos API.
+func (c comparison) run(ctx context.Context) (drift.Report, error) {
+	sources, err := c.sources.ofCluster(ctx)
 	if err != nil {
 		return drift.Report{}, err
 	}
 	return driftRun{
-		Place: s.place, Reach: s.reach,
-		Host:  func(ctx context.Context, report *drift.Report) error { return s.hostDrift(ctx, sources, report) },
-		Nodes: func(ctx context.Context, report *drift.Report) error { return s.nodesDrift(ctx, sources, report) },
+		Place: c.place, Reach: reachOf(c.host),
+		Host:  func(ctx context.Context, report *drift.Report) error { return c.hostDrift(ctx, sources, report) },
+		Nodes: func(ctx context.Context, report *drift.Report) error { return c.nodesDrift(ctx, sources, report) },
 	}.Run(ctx)
 }
 
-// reach returns why the host does not answer.
-func (s *session) reach(ctx context.Context) error {
-	_, err := s.host.Reach(ctx)
-	return err
+// reachOf returns what tells why a host does not answer.
+func reachOf(host pve.Connection) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := host.Reach(ctx)
+		return err
+	}
 }
 
 // nodesDrift adds what differs on the nodes, and what up would do about their releases.
-func (s *session) nodesDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
+func (c comparison) nodesDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
 	applied, err := state.AppliedConfigurations(sources.Deployment)
 	if err != nil {
 		return err
 	}
 	var seen running
-	for _, node := range s.inventory.Nodes {
+	for _, node := range c.inventory.Nodes {
 		configured, isApplied := applied[node.Address.String()]
 		if !isApplied {
 			continue // its machine does not exist yet, which the comparison of the host reports
 		}
 		want := drift.Wanted{
-			Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Schematic: sources.Images[node.Name].Schematic, Configuration: configured.Text,
+			Name: node.Name, Talos: c.inventory.Cluster.Talos.Version.String(), Schematic: sources.Images[node.Name].Schematic, Configuration: configured.Text,
 		}
 		found, differences, err := nodeDrift(ctx, sources, want, node.Address.String())
 		if err != nil {
@@ -90,8 +108,8 @@ func (s *session) nodesDrift(ctx context.Context, sources status.Sources, report
 		seen.Add(node.Name, found)
 		report.Nodes = append(report.Nodes, differences...)
 	}
-	for _, sentence := range upgrades(seen, s.inventory.Versions(), sources.Images) {
-		report.Upgrades = append(report.Upgrades, s.place.Complete(sentence))
+	for _, sentence := range upgrades(seen, c.inventory.Versions(), sources.Images) {
+		report.Upgrades = append(report.Upgrades, c.place.Complete(sentence))
 	}
 	return nil
 }
@@ -126,23 +144,23 @@ func runsImage(runs risk.Image, wanted status.Image) bool {
 }
 
 // hostDrift adds what the engine would change after a refresh, and what the engine's refresh does not read.
-func (s *session) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
-	if err := s.own.FindFormerNames(ctx); err != nil {
+func (c comparison) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
+	if err := c.own.FindFormerNames(ctx); err != nil {
 		return err
 	}
 	var seen outOfBand
-	seen.askHost(ctx, s.host, sources.Deployment, s.inventory.Cluster.Proxmox.Pool)
+	seen.askHost(ctx, c.host, sources.Deployment, c.inventory.Cluster.Proxmox.Pool)
 	if slices.ContainsFunc(sources.Deployment.Resources, isInCluster) {
 		seen.NoAnswer = whyNoAnswer(ctx, sources.Kubeconfig)
 	}
-	noNAS, err := s.nas(false).whyAway(ctx)
+	noNAS, err := c.nas.whyAway(ctx)
 	if err != nil {
 		return err
 	}
 	if noNAS != "" {
 		seen.Unread = append(seen.Unread, noNAS)
 	}
-	_, events, err := s.engine.preview(ctx, seen.excluded()...)
+	_, events, err := c.engine.preview(ctx, seen.excluded()...)
 	if err != nil {
 		return err
 	}

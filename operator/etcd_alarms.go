@@ -71,7 +71,7 @@ func (s *session) CheckEtcd(ctx context.Context) error {
 	if s.restorer.restores() {
 		return nil // its etcd begins without the alarm
 	}
-	sources, err := s.sources(ctx)
+	sources, err := s.sources().ofCluster(ctx)
 	if err != nil || len(sources.Talosconfig) == 0 {
 		return err
 	}

@@ -116,7 +116,7 @@ func (l layerRun) Conclude(ctx context.Context) (*UpResult, error) {
 	if err := l.settleSnapshots(ctx); err != nil {
 		return nil, err
 	}
-	report, err := l.status(ctx)
+	report, err := l.status().ofLayer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -132,13 +132,13 @@ func (layerRun) BeginRestore(context.Context) (bool, error) { return false, nil 
 // FinishRestore implements [upRestore].
 func (layerRun) FinishRestore(context.Context) error { return nil }
 
-// status returns the status of a layer: its state, whether its hosts answer, and whether its systems run.
-func (l layerRun) status(ctx context.Context) (*Status, error) {
-	sources, err := l.stateSources(ctx)
+// ofLayer returns the status of a layer: its state, whether its hosts answer, and whether its systems run.
+func (s stackStatus) ofLayer(ctx context.Context) (*Status, error) {
+	sources, err := s.sources.ofState(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sources.Copies = status.Copies{State: l.keptCopies().ofState(ctx)}
-	report := sources.OfState(l.clock.Now()).AskForHosts(ctx, sources.Host, l.layer.Hosts()).AskForSystems(ctx, sources.Host, l.layer.systems())
-	return &Status{StatusReport: report.At(l.place)}, nil
+	sources.Copies = status.Copies{State: s.copies.ofState(ctx)}
+	report := sources.OfState(s.sources.clock.Now()).AskForHosts(ctx, sources.Host, s.layer.Hosts()).AskForSystems(ctx, sources.Host, s.layer.systems())
+	return &Status{StatusReport: report.At(s.copies.cluster.place)}, nil
 }

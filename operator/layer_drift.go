@@ -10,7 +10,7 @@ import (
 
 // drift compares a layer by a preview with refresh, and by what a refresh does not read.
 func (l layerRun) drift(ctx context.Context) (drift.Report, error) {
-	return driftRun{Place: l.place, Reach: l.reach, Host: l.hostDrift}.Run(ctx)
+	return driftRun{Place: l.place, Reach: reachOf(l.host), Host: l.hostDrift}.Run(ctx)
 }
 
 func (l layerRun) hostDrift(ctx context.Context, report *drift.Report) error {

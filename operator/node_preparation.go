@@ -28,7 +28,7 @@ func (s *session) PrepareNodes(ctx context.Context, judged judgement) error {
 // makeRoom has nodes register whose Node was deleted by hand, and uncordons those that an ended run has drained: while one is missing or
 // takes no pods, the drain of another may wait for room on it.
 func (s *session) makeRoom(ctx context.Context) error {
-	sources, err := s.sources(ctx)
+	sources, err := s.sources().ofCluster(ctx)
 	if err != nil || len(sources.Talosconfig) == 0 {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // rebootPatience is the time limit from the reboot request to the node's next boot, on slow hardware.
@@ -36,7 +37,7 @@ func (o *Operator) Reboot(ctx context.Context, options RebootOptions) error {
 	if err := s.recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}
-	return s.reboot(ctx, options)
+	return s.reboots().run(ctx, options)
 }
 
 // inWords returns the nodes for a sentence.
@@ -47,9 +48,22 @@ func inWords(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// reboot uses the same lane as updates, so that the same rules protect the cluster.
-func (s *session) reboot(ctx context.Context, options RebootOptions) error {
-	health, err := s.healthForReboots(ctx, options.DrainTimeout, options.DeleteHeldBack)
+// reboots are reboots of nodes, one after the other.
+type reboots struct {
+	*Operator
+
+	sources stackSources
+	consent consent
+	place   remedy.Place
+}
+
+func (s *session) reboots() reboots {
+	return reboots{Operator: s.Operator, sources: s.sources(), consent: s.consent, place: s.place}
+}
+
+// run uses the same lane as updates, so that the same rules protect the cluster.
+func (r reboots) run(ctx context.Context, options RebootOptions) error {
+	health, err := r.health(ctx, options.DrainTimeout, options.DeleteHeldBack)
 	if err != nil {
 		return err
 	}
@@ -57,32 +71,32 @@ func (s *session) reboot(ctx context.Context, options RebootOptions) error {
 	if err != nil {
 		return refused(err)
 	}
-	if err := s.consent.ask(ctx); err != nil {
+	if err := r.consent.ask(ctx); err != nil {
 		return err
 	}
-	lane := rolling.NewLane(health, rolling.Options{MinReady: s.inventory.Cluster.Upgrade.MinReady()})
+	lane := rolling.NewLane(health, rolling.Options{MinReady: r.sources.inventory.Cluster.Upgrade.MinReady()})
 	for i, node := range nodes {
-		began := s.clock.Now()
+		began := r.clock.Now()
 		if err := rebootOne(ctx, lane, health, node); err != nil {
-			return s.place.After("reboot " + strings.Join(rolling.Names(nodes[i:]), " ")).CompleteError(err)
+			return r.place.After("reboot " + strings.Join(rolling.Names(nodes[i:]), " ")).CompleteError(err)
 		}
-		s.emit(Progress{Part: "reboot", What: node.Name + " works again", Took: s.clock.Now().Sub(began)})
+		r.emit(Progress{Part: "reboot", What: node.Name + " works again", Took: r.clock.Now().Sub(began)})
 	}
 	return nil
 }
 
-// healthForReboots returns the checks of the cluster's nodes, which also drain them.
-func (s *session) healthForReboots(ctx context.Context, drainTimeout time.Duration, deleteHeldBack bool) (nodeops.Health, error) {
-	sources, err := s.sources(ctx)
+// health returns the checks of the cluster's nodes, which also drain them.
+func (r reboots) health(ctx context.Context, drainTimeout time.Duration, deleteHeldBack bool) (nodeops.Health, error) {
+	sources, err := r.sources.ofCluster(ctx)
 	if err != nil {
 		return nodeops.Health{}, err
 	}
 	if len(sources.Talosconfig) == 0 {
-		return nodeops.Health{}, refused(fmt.Errorf("the stack has no talosconfig: bring the cluster up first with `em-infra up %s`", s.place.Stack))
+		return nodeops.Health{}, refused(fmt.Errorf("the stack has no talosconfig: bring the cluster up first with `em-infra up %s`", r.place.Stack))
 	}
 	health := sources.Health()
 	health.DrainTimeout, health.DeleteHeldBack = drainTimeout, deleteHeldBack
-	health.Say = func(format string, args ...any) { s.emit(Rebooting{fmt.Sprintf(format, args...)}) }
+	health.Say = func(format string, args ...any) { r.emit(Rebooting{fmt.Sprintf(format, args...)}) }
 	return health, nil
 }
 

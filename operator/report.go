@@ -66,11 +66,11 @@ func (o *Operator) reportRun(written page.Page, name string) ([]byte, error) {
 
 // describe fills a page in, and returns what must not be on it.
 func (s *session) describe(ctx context.Context, written *page.Page) ([]string, error) {
-	found, err := s.anyStatus(ctx)
+	found, err := s.status().read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	differs, err := s.anyDrift(ctx)
+	differs, err := s.drift(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 	}
 	written.Status, written.Drift = &found.StatusReport, &differs
 	describeContent(written, s.engine.content)
-	written.Picture = graph.SVG(s.picture(found.StatusReport))
+	written.Picture = graph.SVG(pictureWith(s.engine.content, found.StatusReport))
 	if written.Copies, err = s.keptCopies().newest(ctx); err != nil {
 		return nil, err
 	}
@@ -102,12 +102,12 @@ func describeContent(written *page.Page, content Content) {
 	}
 }
 
-// picture returns the picture of the stack with what its status says.
-func (s *session) picture(found StatusReport) graph.Drawn {
-	if s.layer != nil {
-		return s.layer.picture(found)
+// pictureWith returns the picture of an inventory of any kind with what the status of its stack says.
+func pictureWith(content Content, found StatusReport) graph.Drawn {
+	if inv, isPlatform := content.(*inventory.Inventory); isPlatform {
+		return pictured(inv, healthsIn(inv.Nodes, found))
 	}
-	return pictured(s.inventory, healthsIn(s.inventory.Nodes, found))
+	return content.(layer).picture(found)
 }
 
 // healthsIn returns whether each node answered as one of the cluster; unknown for one that the report does not have. In maintenance mode

@@ -31,7 +31,7 @@ func (o *Operator) Rollback(ctx context.Context, options RollbackOptions) error 
 	if err := s.recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}
-	health, err := s.healthForReboots(ctx, options.DrainTimeout, options.DeleteHeldBack)
+	health, err := s.reboots().health(ctx, options.DrainTimeout, options.DeleteHeldBack)
 	if err != nil {
 		return err
 	}

@@ -59,12 +59,12 @@ func (r *SiteReport) ask(ctx context.Context, o *Operator, stack *page.SiteStack
 		return nil, err
 	}
 	r.secrets = append(r.secrets, secrets...)
-	found, err := s.anyStatus(ctx)
+	found, err := s.status().read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	stack.Status = &found.StatusReport
-	return s.picture(found.StatusReport), nil
+	return pictureWith(s.engine.content, found.StatusReport), nil
 }
 
 // File is the usual file of the page.

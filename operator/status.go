@@ -8,6 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
@@ -32,35 +33,60 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.anyStatus(ctx)
+	return s.status().read(ctx)
 }
 
-// anyStatus returns the status of a stack of any kind.
-func (s *session) anyStatus(ctx context.Context) (*Status, error) {
+// stackStatus is the status of a stack, from all that know something about it.
+type stackStatus struct {
+	sources stackSources
+	copies  keptCopies
+	layer   layer // nil for a platform
+}
+
+func (s *session) status() stackStatus {
+	return stackStatus{sources: s.sources(), copies: s.keptCopies(), layer: s.layer}
+}
+
+// read returns the status of a stack of any kind.
+func (s stackStatus) read(ctx context.Context) (*Status, error) {
 	if s.layer != nil {
-		return layerRun{s}.status(ctx)
+		return s.ofLayer(ctx)
 	}
-	return s.status(ctx)
+	return s.ofCluster(ctx)
 }
 
-// status asks all that know something about the stack.
-func (s *session) status(ctx context.Context) (*Status, error) {
-	sources, err := s.sources(ctx)
+// ofCluster returns the status of a platform.
+func (s stackStatus) ofCluster(ctx context.Context) (*Status, error) {
+	sources, err := s.sources.ofCluster(ctx)
 	if err != nil {
 		return nil, err
 	}
-	copies, unread := s.keptCopies().status(ctx)
+	copies, unread := s.copies.status(ctx)
 	sources.Copies = copies
-	report := sources.Report(ctx, s.clock.Now())
-	listed := listedCredentials{cluster: s.inState(), token: s.host.Token, rehearsed: s.workspace.Rehearsed}
+	report := sources.Report(ctx, s.sources.clock.Now())
+	listed := listedCredentials{cluster: s.copies.cluster, token: s.sources.host.Token, rehearsed: s.sources.workspace.Rehearsed}
 	credentials, noCredentials := listed.list(ctx, sources.Host, copies)
 	report = report.WithUnread(unread, noCredentials).WithCredentials(credentials)
-	return &Status{StatusReport: report.At(s.place)}, nil
+	return &Status{StatusReport: report.At(s.copies.cluster.place)}, nil
 }
 
-// sources returns the sources of information about the stack's cluster.
-func (s *session) sources(ctx context.Context) (status.Sources, error) {
-	sources, err := s.stateSources(ctx)
+// stackSources are the sources of information about a stack: its state, its host and its nodes.
+type stackSources struct {
+	*Operator
+
+	state     *stackstate.State
+	inventory *inventory.Inventory // of a platform; nil for a layer
+	host      pve.Connection
+	factory   string // URL of the Image Factory
+}
+
+func (s *session) sources() stackSources {
+	return stackSources{Operator: s.Operator, state: s.state, inventory: s.inventory, host: s.host, factory: s.factory}
+}
+
+// ofCluster returns the sources of information about the stack's cluster.
+func (s stackSources) ofCluster(ctx context.Context) (status.Sources, error) {
+	sources, err := s.ofState(ctx)
 	if err != nil {
 		return sources, err
 	}
@@ -81,8 +107,8 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	return sources, err
 }
 
-// stateSources returns the sources of information about the stack of any kind: its state and its host.
-func (s *session) stateSources(ctx context.Context) (status.Sources, error) {
+// ofState returns the sources of information about the stack of any kind: its state and its host.
+func (s stackSources) ofState(ctx context.Context) (status.Sources, error) {
 	host, err := pve.NewReader(s.host)
 	if err != nil {
 		return status.Sources{}, refused(err)

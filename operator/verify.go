@@ -37,7 +37,7 @@ type verification struct {
 
 // verification returns the verification of the cluster in the state.
 func (s *session) verification(ctx context.Context) (verification, error) {
-	sources, err := s.sources(ctx)
+	sources, err := s.sources().ofCluster(ctx)
 	return verification{ask: sources.Report, health: sources.Health(), clock: s.clock, place: s.place, emit: s.emit}, err
 }
 

@@ -116,7 +116,7 @@ func (o *Operator) askRunning(ctx context.Context) (running, []string) {
 	if err != nil {
 		return running{}, []string{err.Error()}
 	}
-	sources, err := s.sources(ctx)
+	sources, err := s.sources().ofCluster(ctx)
 	switch {
 	case err != nil:
 		return running{}, []string{err.Error()}
