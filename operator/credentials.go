@@ -55,10 +55,10 @@ func (c credentialFiles) forget() error {
 
 // SalvageCredentials keeps the credentials of a cluster that works although its run failed, for example in an addon. The stack then
 // has no outputs, so it reads those of the cluster's component. It emits [CredentialsKept], or nothing if there is no cluster yet.
-func (s *session) SalvageCredentials(ctx context.Context) error {
-	kept, err := s.credentials().keepFrom(ctx, s.inState())
+func (p platformRun) SalvageCredentials(ctx context.Context) error {
+	kept, err := p.engine.credentials().keepFrom(ctx, p.etcd.cluster)
 	if kept {
-		s.emit(CredentialsKept{Kubeconfig: s.credentials().kubeconfig()})
+		p.engine.emit(CredentialsKept{Kubeconfig: p.engine.credentials().kubeconfig()})
 	}
 	return err
 }

@@ -47,14 +47,12 @@ func (o *Operator) Drift(ctx context.Context) (*DriftReport, error) {
 // drift compares a stack of any kind.
 func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	if s.layer != nil {
-		return layerRun{s}.drift(ctx)
+		return s.layerComparison().run(ctx)
 	}
-	return comparison{
-		engine: s.engine, own: s.own, inventory: s.inventory, sources: s.sources(), nas: s.nas(false), host: s.host, place: s.place,
-	}.run(ctx)
+	return s.comparison().run(ctx)
 }
 
-// comparison compares what runs of a cluster with its inventory.
+// comparison compares what runs of a cluster with its inventory and its state.
 type comparison struct {
 	engine    *stackEngine
 	own       *ownResources
@@ -63,6 +61,10 @@ type comparison struct {
 	nas       clusterNAS
 	host      pve.Connection
 	place     remedy.Place
+}
+
+func (s *session) comparison() comparison {
+	return comparison{engine: s.engine, own: s.own, inventory: s.inventory, sources: s.sources(), nas: s.nas(false), host: s.host, place: s.place}
 }
 
 // run compares the host by a preview with refresh, and each node by the Talos API.

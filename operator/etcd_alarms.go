@@ -67,11 +67,11 @@ func (e clusterEtcd) disarm(ctx context.Context, health nodeops.Health) error {
 }
 
 // CheckEtcd implements [upCluster]. With an alarm nothing can be written to Kubernetes, and a run would wait in vain.
-func (s *session) CheckEtcd(ctx context.Context) error {
-	if s.restorer.restores() {
+func (p platformRun) CheckEtcd(ctx context.Context) error {
+	if p.restorer.restores() {
 		return nil // its etcd begins without the alarm
 	}
-	sources, err := s.sources().ofCluster(ctx)
+	sources, err := p.sources.ofCluster(ctx)
 	if err != nil || len(sources.Talosconfig) == 0 {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *session) CheckEtcd(ctx context.Context) error {
 		return err
 	}
 	if alarm := health.CheckAlarms(ctx); alarm != nil {
-		return refused(s.place.CompleteError(fmt.Errorf("nothing was touched, because %w; then run `em-infra up` again", alarm)))
+		return refused(p.place.CompleteError(fmt.Errorf("nothing was touched, because %w; then run `em-infra up` again", alarm)))
 	}
 	return ctx.Err()
 }

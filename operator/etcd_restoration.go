@@ -15,6 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
 	"github.com/em-infra/em-infra/operator/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/span"
@@ -22,11 +23,25 @@ import (
 
 // restorer restores etcd in an up that is to do that, or goes on with a restore that a killed run has begun.
 type restorer struct {
-	*session
+	*Operator
 
+	engine  *stackEngine
+	own     *ownResources
+	cluster clusterInState
+	etcd    clusterEtcd
+	api     kubernetesAPI
+	host    pve.Connection
 	asked   *EtcdRestoreOptions // nil unless etcd is to be restored
 	plan    *restorePlan        // nil unless that is a dry run
 	restore *etcdRestoration    // nil for none
+}
+
+// restorer returns what restores etcd in a run: asked is nil unless that is what the run is for, plan unless it is a dry run.
+func (s *session) restorer(asked *EtcdRestoreOptions, plan *restorePlan) *restorer {
+	return &restorer{
+		Operator: s.Operator, engine: s.engine, own: s.own, cluster: s.inState(), etcd: s.etcd(), api: s.kubernetesAPI(), host: s.host,
+		asked: asked, plan: plan,
+	}
 }
 
 // restores reports whether the run restores etcd.
@@ -48,7 +63,7 @@ type etcdRestoration struct {
 
 // PrepareRestore implements [upRestore].
 func (s *restorer) PrepareRestore(ctx context.Context, of span.Span) error {
-	administrator, err := s.inState().administrator(ctx)
+	administrator, err := s.cluster.administrator(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,7 +75,7 @@ func (s *restorer) PrepareRestore(ctx context.Context, of span.Span) error {
 		return nil
 	}
 	if of != span.Whole() {
-		return refused(s.place.CompleteError(errors.New("a restore of etcd was begun and has not ended: run `em-infra etcd restore` first, which goes on from there")))
+		return refused(s.cluster.place.CompleteError(errors.New("a restore of etcd was begun and has not ended: run `em-infra etcd restore` first, which goes on from there")))
 	}
 	r, err := s.newEtcdRestoration(ctx)
 	if err != nil {
@@ -85,18 +100,18 @@ func (s *restorer) PrepareRestore(ctx context.Context, of span.Span) error {
 
 // newEtcdRestoration looks at the control planes of the inventory.
 func (s *restorer) newEtcdRestoration(ctx context.Context) (*etcdRestoration, error) {
-	talosconfig, err := s.inState().administrator(ctx)
+	talosconfig, err := s.cluster.administrator(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if talosconfig == nil {
-		return nil, refused(s.place.CompleteError(errors.New("the state has no machine secrets: bring the cluster up first with `em-infra up`")))
+		return nil, refused(s.cluster.place.CompleteError(errors.New("the state has no machine secrets: bring the cluster up first with `em-infra up`")))
 	}
 	r := &etcdRestoration{health: nodeops.Health{Talosconfig: talosconfig, Say: s.tellRestore}}
 	if r.seen.Power, err = s.powerOf(ctx); err != nil {
 		return nil, err
 	}
-	for _, node := range s.inventory.Nodes {
+	for _, node := range s.cluster.inventory.Nodes {
 		r.health.Nodes = append(r.health.Nodes, rolling.Node{Name: node.Name, Address: node.Address, ControlPlane: node.Role == inventory.RoleControlPlane})
 	}
 	r.seen.ControlPlanes = etcdrestore.Look(ctx, r.health.Talosconfig, r.controlPlanes())
@@ -155,14 +170,14 @@ func (s *restorer) BeginRestore(ctx context.Context) (restores bool, err error) 
 		return true, err
 	}
 	// The removal of a node needs the API. If that does not answer, whatever needs it says so.
-	_, err = s.untilKubernetesAnswers(ctx, "etcd", startPatience)
+	_, err = s.api.untilAnswers(ctx, "etcd", startPatience)
 	return true, err
 }
 
 // runRestore has etcd work with the data of the snapshot.
 func (s *restorer) runRestore(ctx context.Context) error {
 	if err := s.restoreOf().Run(ctx); err != nil {
-		return s.place.CompleteError(err)
+		return s.cluster.place.CompleteError(err)
 	}
 	s.restore.isDone = true
 	return nil
@@ -201,7 +216,7 @@ func (s *restorer) FinishRestore(ctx context.Context) error {
 	}
 	away, err := s.restoreOf().Join(ctx)
 	if err != nil {
-		return s.place.CompleteError(err)
+		return s.cluster.place.CompleteError(err)
 	}
 	for _, node := range away {
 		r.away = append(r.away, node.Name)
@@ -222,7 +237,7 @@ func (s *restorer) forgetFormer(ctx context.Context) error {
 	if former == "" {
 		return nil
 	}
-	if _, err := s.untilKubernetesAnswers(ctx, "etcd", startPatience); err != nil {
+	if _, err := s.api.untilAnswers(ctx, "etcd", startPatience); err != nil {
 		return err
 	}
 	api, err := nodeops.ReachKubernetes(ctx, s.restore.health.Talosconfig)
@@ -265,7 +280,7 @@ func (s *restorer) restoring() []string {
 	if s.restore == nil {
 		return nil
 	}
-	return controlPlaneNames(s.inventory)
+	return controlPlaneNames(s.cluster.inventory)
 }
 
 // closeRestore deletes the snapshot in clear.

@@ -32,6 +32,5 @@ func (o *Operator) RestoreEtcd(ctx context.Context, options EtcdRestoreOptions) 
 	if err != nil {
 		return nil, err
 	}
-	s.restorer.asked = &options
-	return s.bringUp(ctx, span.Whole(), options.Allow)
+	return s.bringUp(ctx, s.restorer(&options, nil), span.Whole(), options.Allow)
 }

@@ -22,7 +22,7 @@ func (s *restorer) chooseSnapshot(ctx context.Context, r *etcdRestoration) error
 	from := s.asked.From
 	members, err := r.health.Members(ctx)
 	if works := err == nil && len(members) > 0; works && from == "" {
-		return refused(s.place.CompleteError(cmp.Or(r.health.CheckAlarms(ctx),
+		return refused(s.cluster.place.CompleteError(cmp.Or(r.health.CheckAlarms(ctx),
 			fmt.Errorf("etcd works and has %d members, and a restore takes it back in time: if that is meant, give --from the name of one that `em-infra etcd list` shows", len(members)))))
 	}
 	choose := s.newest
@@ -57,7 +57,7 @@ func (s *restorer) named(ctx context.Context, seen etcdrestore.Seen, salvageFrom
 func (s *restorer) newest(ctx context.Context, seen etcdrestore.Seen, salvageFrom salvager) (chosen *EtcdSnapshot, on string, err error) {
 	chosen, on, lost := s.salvage(seen, salvageFrom)
 	if err := errors.Join(lost...); err != nil {
-		return nil, "", refused(s.place.CompleteError(fmt.Errorf("%w: mend that and try again, or choose a snapshot that `em-infra etcd list` shows with --from, which gives that data up", err)))
+		return nil, "", refused(s.cluster.place.CompleteError(fmt.Errorf("%w: mend that and try again, or choose a snapshot that `em-infra etcd list` shows with --from, which gives that data up", err)))
 	}
 	if chosen != nil {
 		return chosen, on, nil
@@ -77,7 +77,7 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 		begunOn = s.restore.note.On
 	}
 	if goesOn, err := etcdrestore.CheckOnly(name, taken != nil, begunOn, failed); goesOn || err != nil {
-		return s.place.CompleteError(err)
+		return s.cluster.place.CompleteError(err)
 	}
 	if err := s.close(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 	}
 	r.snapshot, r.note = taken.Snapshot, etcdrestore.Note{Snapshot: taken.Name, On: name, Former: s.own.predecessors[name], Replaces: true}
 	s.restore = r
-	s.etcd().tell(*taken)
+	s.etcd.tell(*taken)
 	return s.openSnapshot(ctx, r)
 }
 
@@ -96,13 +96,13 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 // with the same keys would run side by side.
 func (s *restorer) checkSilent(r *etcdRestoration) error {
 	vmids := s.vmids()
-	return refused(s.place.CompleteError(cmp.Or(r.seen.StillRun(vmids), r.seen.MajorityIsOff(vmids))))
+	return refused(s.cluster.place.CompleteError(cmp.Or(r.seen.StillRun(vmids), r.seen.MajorityIsOff(vmids))))
 }
 
 // vmids returns the VMIDs of the nodes by their names.
 func (s *restorer) vmids() map[string]int {
 	vmids := map[string]int{}
-	for _, node := range s.inventory.Nodes {
+	for _, node := range s.cluster.inventory.Nodes {
 		vmids[node.Name] = node.VMID
 	}
 	return vmids
@@ -116,7 +116,7 @@ func (s *restorer) powerOf(ctx context.Context) (map[string]string, error) {
 	}
 	guests, err := reader.Guests(ctx)
 	if err != nil {
-		return nil, refused(s.place.CompleteError(err))
+		return nil, refused(s.cluster.place.CompleteError(err))
 	}
 	power := map[string]string{}
 	for _, guest := range guests {
@@ -126,7 +126,7 @@ func (s *restorer) powerOf(ctx context.Context) (map[string]string, error) {
 }
 
 func (s *restorer) nameOf(vmid int) string {
-	for _, node := range s.inventory.Nodes {
+	for _, node := range s.cluster.inventory.Nodes {
 		if node.VMID == vmid {
 			return node.Name
 		}
@@ -166,12 +166,12 @@ func (s *restorer) salvageFrom(ctx context.Context, health nodeops.Health, node 
 	if s.plan != nil {
 		return s.plan.keep(ctx, s, *found)
 	}
-	return s.etcd().keep(ctx, "before-restore", *found)
+	return s.etcd.keep(ctx, "before-restore", *found)
 }
 
 // tellSalvaged says what a control plane still has, and where it is kept.
 func (s *restorer) tellSalvaged(name string, saved KeptSnapshot) {
-	kept := "kept as " + s.place.Complete(saved.Text())
+	kept := "kept as " + s.cluster.place.Complete(saved.Text())
 	if s.plan != nil {
 		kept = "which the restore keeps as a snapshot first"
 	}
@@ -192,7 +192,7 @@ func (s *restorer) openSnapshot(ctx context.Context, r *etcdRestoration) error {
 		return err
 	}
 	r.opened, r.snapshot.Contents = opened, opened.Contents
-	exported, err := s.state.Seen(ctx)
+	exported, err := s.cluster.state.Seen(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,13 +200,13 @@ func (s *restorer) openSnapshot(ctx context.Context, r *etcdRestoration) error {
 	if err != nil {
 		return refused(err)
 	}
-	choice := etcdrestore.Choice{Snapshot: r.snapshot, Opened: opened, Cluster: s.inventory.Cluster}
+	choice := etcdrestore.Choice{Snapshot: r.snapshot, Opened: opened, Cluster: s.cluster.inventory.Cluster}
 	if err := choice.Fits(key); err != nil || len(key) == 0 {
-		return s.place.CompleteError(err)
+		return s.cluster.place.CompleteError(err)
 	}
 	plain, err := state.MachineSecretsText(exported.Deployment)
 	if err != nil || propertymap.Text(plain, "secrets.aescbcEncryptionSecret") != "" {
 		return err
 	}
-	return s.place.CompleteError(choice.SealedByPresentKey())
+	return s.cluster.place.CompleteError(choice.SealedByPresentKey())
 }

@@ -21,14 +21,13 @@ func (o *Operator) PlanEtcdRestore(ctx context.Context, options EtcdRestoreOptio
 	if err != nil {
 		return options, err
 	}
-	s.restorer.asked = &options
-	s.restorer.plan = &restorePlan{folder: filepath.Join(o.workspace.Snapshots(), "dry-run")}
-	defer func() { err = errors.Join(err, s.restorer.plan.end()) }()
-	_, err = s.bringUp(ctx, span.Whole(), options.Allow)
+	plan := &restorePlan{folder: filepath.Join(o.workspace.Snapshots(), "dry-run")}
+	defer func() { err = errors.Join(err, plan.end()) }()
+	_, err = s.bringUp(ctx, s.restorer(&options, plan), span.Whole(), options.Allow)
 	if !errors.Is(err, errDryRun) {
 		return options, err
 	}
-	options.Allow = s.restorer.plan.needs
+	options.Allow = plan.needs
 	return options, nil
 }
 
@@ -51,7 +50,7 @@ func (p *restorePlan) allow(judged judgement, given []risk.Permission) []risk.Pe
 
 // keep keeps a snapshot until the end, and in no bucket.
 func (p *restorePlan) keep(ctx context.Context, s *restorer, of nodeops.EtcdSnapshot) (*KeptSnapshot, error) {
-	aside, program := *s.inventory, s.engine.program
+	aside, program := *s.cluster.inventory, s.engine.program
 	aside.Cluster.Backups.Bucket, program.Snapshots = inventory.BucketURL{}, p.folder
 	if _, err := stacks.SnapshotStore(s.workspace.Stack, &aside, program); err != nil {
 		return nil, refused(err)

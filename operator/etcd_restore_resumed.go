@@ -18,7 +18,7 @@ func (s *restorer) resumed(r *etcdRestoration, begun etcdrestore.Note) (*etcdRes
 	case begun.Emptied && isOther && (data == etcdrestore.None || data == etcdrestore.Unconfigured):
 		begun.Snapshot = s.asked.From
 	case begun.Emptied && isOther:
-		return nil, refused(s.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun, and %s may have its data: run `em-infra etcd restore` without --from first, which ends it", begun.Snapshot, begun.On)))
+		return nil, refused(s.cluster.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun, and %s may have its data: run `em-infra etcd restore` without --from first, which ends it", begun.Snapshot, begun.On)))
 	case isOther && len(begun.Ordered) > 0: // the note of this restore takes the place of that one, and until then it stays
 		r.note.Ordered, r.seen.Ordered = begun.Ordered, begun.Ordered
 		return r, nil
@@ -28,7 +28,7 @@ func (s *restorer) resumed(r *etcdRestoration, begun etcdrestore.Note) (*etcdRes
 		}
 		return r, s.restoreNotes().End()
 	case !slices.ContainsFunc(r.controlPlanes(), func(n rolling.Node) bool { return n.Name == begun.On }):
-		return nil, refused(s.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun on %s, which is no control plane of nodes.yaml any more: put it back there, run `em-infra etcd restore`, which ends it, and take it out then", begun.Snapshot, begun.On)))
+		return nil, refused(s.cluster.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun on %s, which is no control plane of nodes.yaml any more: put it back there, run `em-infra etcd restore`, which ends it, and take it out then", begun.Snapshot, begun.On)))
 	}
 	if !begun.Emptied && !begun.Replaces { // control planes may have data of the time before, and a quorum
 		if s.isForgotten(r, begun) {

@@ -45,23 +45,23 @@ func (o *Operator) SnapshotEtcd(ctx context.Context) (*KeptSnapshot, error) {
 }
 
 // KeepSnapshot implements [upCluster]. The hooks of the program know updates only, and take one before those.
-func (s *session) KeepSnapshot(ctx context.Context, judged judgement) error {
+func (p platformRun) KeepSnapshot(ctx context.Context, judged judgement) error {
 	leave := judged.LostControlPlanes()
 	if len(leave) == 0 {
 		return nil
 	}
 	for i, name := range leave {
-		leave[i] = s.own.bornAs(name)
+		leave[i] = p.own.bornAs(name)
 	}
-	s.engine.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
-	saved, err := s.etcd().snapshot(ctx, "before-up")
+	p.engine.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
+	saved, err := p.etcd.snapshot(ctx, "before-up")
 	if judged.Recovers != "" {
-		return s.restorer.replaceOnly(ctx, judged.Recovers, saved, err)
+		return p.restorer.replaceOnly(ctx, judged.Recovers, saved, err)
 	}
 	if err != nil || saved == nil {
 		return err
 	}
-	s.etcd().tell(*saved)
+	p.etcd.tell(*saved)
 	return nil
 }
 

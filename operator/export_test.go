@@ -154,14 +154,12 @@ func (s *session) CheckNotNeeded(ctx context.Context) error {
 // Spares reports whether a run of the options touches nothing on the NAS.
 func (s *session) Spares(options UpOptions, restoring *EtcdRestoreOptions) (bool, error) {
 	of, err := options.span()
-	s.restorer.asked = restoring
-	return s.restorer.spares(of), err
+	return s.restorer(restoring, nil).spares(of), err
 }
 
 // Resumed returns how a restore of etcd that was begun goes on in one that is asked for, or in an up.
 func (s *session) Resumed(seen etcdrestore.Seen, nodes []rolling.Node, begun etcdrestore.Note, asked *EtcdRestoreOptions) (etcdrestore.Note, error) {
-	s.restorer.asked = asked
-	r, err := s.restorer.resumed(&etcdRestoration{seen: seen, health: nodeops.Health{Nodes: nodes}}, begun)
+	r, err := s.restorer(asked, nil).resumed(&etcdRestoration{seen: seen, health: nodeops.Health{Nodes: nodes}}, begun)
 	if err != nil {
 		return etcdrestore.Note{}, err
 	}
@@ -169,7 +167,7 @@ func (s *session) Resumed(seen etcdrestore.Seen, nodes []rolling.Node, begun etc
 }
 
 // RestoreNotes are the notes of a restore of etcd.
-func (s *session) RestoreNotes() etcdrestore.Notes { return s.restorer.restoreNotes() }
+func (s *session) RestoreNotes() etcdrestore.Notes { return s.restorer(nil, nil).restoreNotes() }
 
 // WithBackups has the session keep its backups where the workspace has them now.
 func (s *session) WithBackups() { s.state.Backups = s.backups() }
@@ -230,14 +228,14 @@ func (s *session) HostTasks(ctx context.Context) ([]Task, error) { return s.host
 
 // ChosenForRestore returns the snapshot that a restore of etcd takes, with its contents, if the control planes have this data.
 func (s *session) ChosenForRestore(ctx context.Context, from string, nodes []string, data map[string]nodeops.EtcdSnapshot) (*EtcdSnapshot, error) {
-	s.restorer.asked = &EtcdRestoreOptions{From: from}
+	restorer := s.restorer(&EtcdRestoreOptions{From: from}, nil)
 	var seen etcdrestore.Seen
 	for _, node := range nodes {
 		seen.ControlPlanes = append(seen.ControlPlanes, etcdrestore.ControlPlane{Node: rolling.Node{Name: node}, Data: etcdrestore.Some})
 	}
-	choose := s.restorer.newest
+	choose := restorer.newest
 	if from != "" {
-		choose = s.restorer.named
+		choose = restorer.named
 	}
 	chosen, _, err := choose(ctx, seen, func(node etcdrestore.ControlPlane) (*KeptSnapshot, error) {
 		return s.etcd().keep(ctx, "before-restore", data[node.Name])

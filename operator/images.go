@@ -58,9 +58,9 @@ func (o OtherImages) WriteText(out io.Writer) {
 }
 
 // OtherImages compares the images of the nodes of a running cluster with the inventory. Before that there are no nodes to ask.
-func (s *session) OtherImages(ctx context.Context) (OtherImages, error) {
+func (c comparison) OtherImages(ctx context.Context) (OtherImages, error) {
 	found := OtherImages{Other: []status.OtherImage{}}
-	exported, err := s.state.Seen(ctx)
+	exported, err := c.engine.state.Seen(ctx)
 	if err != nil {
 		return found, err
 	}
@@ -71,12 +71,12 @@ func (s *session) OtherImages(ctx context.Context) (OtherImages, error) {
 	if len(secretOf(outputs, stacks.OutputKubeconfig)) == 0 {
 		return found, nil
 	}
-	images, err := wantedImages(s.inventory, s.factory)
+	images, err := wantedImages(c.inventory, c.sources.factory)
 	if err != nil {
 		return found, err
 	}
 	addresses, _ := outputs[stacks.OutputNodeAddresses].Value.(map[string]any)
-	sources := status.Sources{Inventory: s.inventory, Images: images, Talosconfig: secretOf(outputs, stacks.OutputTalosconfig)}
+	sources := status.Sources{Inventory: c.inventory, Images: images, Talosconfig: secretOf(outputs, stacks.OutputTalosconfig)}
 	others, unread := sources.OtherImages(ctx, slices.Sorted(maps.Keys(addresses)))
 	found.Other, found.Unread = append(found.Other, others...), unread
 	return found, nil

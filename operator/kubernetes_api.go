@@ -8,7 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
-	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -33,23 +33,20 @@ const (
 	returnInterval = 2 * time.Second
 )
 
-// AwaitKubernetes waits until the Kubernetes API answers again.
-func (s *session) AwaitKubernetes(ctx context.Context) error {
-	limit := returnPatience
-	if s.restorer.restores() {
-		limit = startPatience
-	}
-	why, err := s.untilKubernetesAnswers(ctx, phase.Addons.String(), limit)
-	if err == nil && why != "" {
-		err = fmt.Errorf("the machines are as the inventory says, and %s later %s: what is in the cluster was left as it is; see `em-infra status %s`, then run up again",
-			limit, why, s.place.Stack)
-	}
-	return err
+// kubernetesAPI is the Kubernetes API of the cluster in a state.
+type kubernetesAPI struct {
+	state *stackstate.State
+	clock Clock
+	emit  func(Event)
 }
 
-// untilKubernetesAnswers waits for the Kubernetes API, and returns why it does not answer at the limit; empty if it does.
-func (s *session) untilKubernetesAnswers(ctx context.Context, part string, limit time.Duration) (why string, err error) {
-	exported, err := s.state.Seen(ctx)
+func (s *session) kubernetesAPI() kubernetesAPI {
+	return kubernetesAPI{state: s.state, clock: s.clock, emit: s.emit}
+}
+
+// untilAnswers waits for the API, and returns why it does not answer at the limit; empty if it does.
+func (k kubernetesAPI) untilAnswers(ctx context.Context, part string, limit time.Duration) (why string, err error) {
+	exported, err := k.state.Seen(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -57,17 +54,17 @@ func (s *session) untilKubernetesAnswers(ctx context.Context, part string, limit
 	if err != nil {
 		return "", err
 	}
-	began := s.clock.Now()
-	s.emit(Progress{Part: part, What: fmt.Sprintf("waits for the Kubernetes API, %.0f min at most", limit.Minutes())})
+	began := k.clock.Now()
+	k.emit(Progress{Part: part, What: fmt.Sprintf("waits for the Kubernetes API, %.0f min at most", limit.Minutes())})
 	for {
 		why := whyNoAnswer(ctx, []byte(kubeconfig))
-		if why == "" || s.clock.Now().Sub(began) > limit {
+		if why == "" || k.clock.Now().Sub(began) > limit {
 			return why, nil
 		}
 		select {
 		case <-ctx.Done():
 			return why, context.Cause(ctx)
-		case <-s.clock.After(returnInterval):
+		case <-k.clock.After(returnInterval):
 		}
 	}
 }

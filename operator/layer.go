@@ -44,15 +44,24 @@ type layerFacts struct {
 	makers preflight.Makers
 }
 
-// layerRun does in an operation on a layer what the session does in one on a platform.
-type layerRun struct{ *session }
+// layerRun does in a run on a layer what [platformRun] does in one on a platform.
+type layerRun struct {
+	layerComparison
+
+	status stackStatus
+	byHand *Checks // what the checks before the run left to a person at a host
+}
+
+func (s *session) layerRun(checks *hostChecks) layerRun {
+	return layerRun{layerComparison: s.layerComparison(), status: s.status(), byHand: &checks.byHand}
+}
 
 var (
 	_ upHost       = layerHost{}
 	_ upState      = layerRun{}
 	_ upCluster    = layerRun{}
 	_ upRestore    = layerRun{}
-	_ previewNodes = layerRun{}
+	_ previewNodes = layerComparison{}
 )
 
 var errNoPhases = errors.New("this stack has neither phases nor nodes, so --until, --only, --only-node and --canary have no meaning for it: leave them out")
@@ -79,23 +88,8 @@ func (layerHost) LostISOs(context.Context) ([]string, error) { return nil, nil }
 
 // PrepareState implements [upState].
 func (l layerRun) PrepareState(ctx context.Context, seen outOfBand, _ judgement) error {
-	return seen.note(ctx, l.state)
+	return seen.note(ctx, l.engine.state)
 }
-
-// FindOutOfBand implements [upCluster].
-func (l layerRun) FindOutOfBand(ctx context.Context) (outOfBand, error) {
-	if !l.engine.refresh {
-		return outOfBand{}, nil
-	}
-	exported, err := l.state.Seen(ctx)
-	if err != nil {
-		return outOfBand{}, err
-	}
-	return l.layer.findByHand(ctx, l.host, exported.Deployment), ctx.Err()
-}
-
-// OtherImages implements [previewNodes].
-func (layerRun) OtherImages(context.Context) (OtherImages, error) { return OtherImages{}, nil }
 
 // CheckEtcd implements [upCluster].
 func (layerRun) CheckEtcd(context.Context) error { return nil }
@@ -104,6 +98,9 @@ func (layerRun) CheckEtcd(context.Context) error { return nil }
 func (layerRun) NextToReplace(context.Context, []string) (string, error) {
 	return "", errors.New("a layer has no control planes")
 }
+
+// PrepareNodes implements [upCluster]: hosts and systems are no nodes.
+func (layerRun) PrepareNodes(context.Context, judgement) error { return nil }
 
 // AwaitKubernetes implements [upCluster].
 func (layerRun) AwaitKubernetes(context.Context) error { return nil }
@@ -116,11 +113,11 @@ func (l layerRun) Conclude(ctx context.Context) (*UpResult, error) {
 	if err := l.settleSnapshots(ctx); err != nil {
 		return nil, err
 	}
-	report, err := l.status().ofLayer(ctx)
+	report, err := l.status.ofLayer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &UpResult{Last: phase.Verify, Kind: l.layer.Kind(), Report: report.StatusReport, ByHand: l.byHand}, nil
+	return &UpResult{Last: phase.Verify, Kind: l.layer.Kind(), Report: report.StatusReport, ByHand: *l.byHand}, nil
 }
 
 // PrepareRestore implements [upRestore].

@@ -14,50 +14,48 @@ import (
 // expulsionPatience is how long the Kubernetes API of a control plane that stays may take to answer.
 const expulsionPatience = time.Minute
 
-// PrepareNodes implements [upCluster].
-func (s *session) PrepareNodes(ctx context.Context, judged judgement) error {
-	if s.inventory == nil || len(judged.Findings) == 0 { // hosts and systems are no nodes
-		return nil
-	}
-	if err := s.makeRoom(ctx); err != nil {
-		return err
-	}
-	return s.expelDead(ctx, judged)
+// nodePreparation prepares the nodes of a cluster for their changes.
+type nodePreparation struct {
+	*Operator
+
+	sources stackSources
+	etcd    clusterEtcd
+	own     *ownResources
 }
 
 // makeRoom has nodes register whose Node was deleted by hand, and uncordons those that an ended run has drained: while one is missing or
 // takes no pods, the drain of another may wait for room on it.
-func (s *session) makeRoom(ctx context.Context) error {
-	sources, err := s.sources().ofCluster(ctx)
+func (n nodePreparation) makeRoom(ctx context.Context) error {
+	sources, err := n.sources.ofCluster(ctx)
 	if err != nil || len(sources.Talosconfig) == 0 {
 		return err
 	}
 	restarted, err := sources.Health().RegisterAgain(ctx)
 	for _, name := range restarted {
-		s.emit(Note{Text: name + " has no Node in Kubernetes: its kubelet is restarted, which registers it again"})
+		n.emit(Note{Text: name + " has no Node in Kubernetes: its kubelet is restarted, which registers it again"})
 	}
 	if err != nil && ctx.Err() == nil {
-		s.emit(Note{Text: err.Error()}) // the verification at the end tries again, and fails if it has to
+		n.emit(Note{Text: err.Error()}) // the verification at the end tries again, and fails if it has to
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return s.uncordonReturning(ctx, sources.Talosconfig)
+	return n.uncordonReturning(ctx, sources.Talosconfig)
 }
 
 // uncordonReturning uncordons the nodes that an interrupted run has left cordoned, except for those whose removal may go on. The lane does the
 // same before a drain, but the removal of a node waits for no lane.
-func (s *session) uncordonReturning(ctx context.Context, talosconfig []byte) error {
+func (n nodePreparation) uncordonReturning(ctx context.Context, talosconfig []byte) error {
 	api, err := nodeops.ReachKubernetes(ctx, talosconfig)
 	if err != nil {
 		return ctx.Err() // this run may be what starts its control planes, and its end uncordons
 	}
 	defer api.Close()
 	names, err := api.Uncordon(ctx, func() []string { return nil })
-	s.tellUncordoned(names)
+	n.tellUncordoned(names)
 	if err != nil && ctx.Err() == nil {
-		s.emit(Note{Text: fmt.Sprintf("%v; the end of this run tries again", err)})
+		n.emit(Note{Text: fmt.Sprintf("%v; the end of this run tries again", err)})
 		return nil
 	}
 	return err
@@ -71,28 +69,28 @@ func (o *Operator) tellUncordoned(names []string) {
 }
 
 // expelDead removes the members of control planes that leave and are dead.
-func (s *session) expelDead(ctx context.Context, judged judgement) error {
+func (n nodePreparation) expelDead(ctx context.Context, judged judgement) error {
 	leave := judged.LostControlPlanes()
 	if len(leave) == 0 || judged.Recovers != "" || len(judged.Lost) > 0 { // etcd is restored, or begins anew
 		return nil
 	}
-	health, err := s.etcd().health(ctx)
+	health, err := n.etcd.health(ctx)
 	if err != nil {
 		return err
 	}
 	leaving := removal.ControlPlane{
-		Node:   removal.Node{Talosconfig: health.Talosconfig, Progress: notes{s.Operator}},
+		Node:   removal.Node{Talosconfig: health.Talosconfig, Progress: notes{n.Operator}},
 		Limits: removal.Limits{Answer: expulsionPatience},
 	}
 	for _, name := range leave {
-		leaving.Leave = append(leaving.Leave, s.own.bornAs(name))
+		leaving.Leave = append(leaving.Leave, n.own.bornAs(name))
 	}
-	for _, node := range s.inventory.Nodes.ControlPlanes() {
+	for _, node := range n.sources.inventory.Nodes.ControlPlanes() {
 		leaving.Stay = append(leaving.Stay, rolling.Node{Name: node.Name, Address: node.Address, ControlPlane: true})
 	}
 	err = leaving.ExpelDead(ctx)
 	if err != nil && ctx.Err() == nil {
-		s.emit(Note{Text: fmt.Sprintf("a control plane that leaves is dead, and its member is still in etcd: %v; its removal at the end of the run tries again", err)})
+		n.emit(Note{Text: fmt.Sprintf("a control plane that leaves is dead, and its member is still in etcd: %v; its removal at the end of the run tries again", err)})
 		return nil
 	}
 	return err

@@ -38,11 +38,11 @@ type byHand struct {
 
 // FindOutOfBand compares the host, the nodes and the Kubernetes API of an existing cluster with the state, concurrently. It does
 // nothing if the engine does not refresh.
-func (s *session) FindOutOfBand(ctx context.Context) (outOfBand, error) {
-	if !s.engine.refresh {
+func (c comparison) FindOutOfBand(ctx context.Context) (outOfBand, error) {
+	if !c.engine.refresh {
 		return outOfBand{}, nil
 	}
-	exported, err := s.state.Seen(ctx)
+	exported, err := c.engine.state.Seen(ctx)
 	if err != nil {
 		return outOfBand{}, err
 	}
@@ -59,9 +59,9 @@ func (s *session) FindOutOfBand(ctx context.Context) (outOfBand, error) {
 		noAnswer    string
 		all         sync.WaitGroup
 	)
-	all.Go(func() { host.askHost(ctx, s.host, exported.Deployment, s.inventory.Cluster.Proxmox.Pool) })
+	all.Go(func() { host.askHost(ctx, c.host, exported.Deployment, c.inventory.Cluster.Proxmox.Pool) })
 	all.Go(func() {
-		nodes.askNodes(ctx, status.Sources{Inventory: s.inventory, Talosconfig: []byte(talosconfig)}, applied, state.Memberships(exported.Deployment))
+		nodes.askNodes(ctx, status.Sources{Inventory: c.inventory, Talosconfig: []byte(talosconfig)}, applied, state.Memberships(exported.Deployment))
 	})
 	if slices.ContainsFunc(exported.Deployment.Resources, isInCluster) {
 		all.Go(func() { noAnswer = whyNoAnswer(ctx, []byte(kubeconfig)) })

@@ -37,14 +37,14 @@ type hostChecks struct {
 	factory    string // URL of the Image Factory
 	nas        clusterNAS
 	statePlace statePlace
-	byHand     *Checks // what they leave to a person at a host
+	byHand     Checks // what they leave to a person at a host
 }
 
 // hostChecks returns the checks before a run. sparesNAS is whether that touches nothing on TrueNAS.
 func (s *session) hostChecks(sparesNAS bool) *hostChecks {
 	return &hostChecks{
 		Operator: s.Operator, ownResources: s.own, inventory: s.inventory, layer: s.layer, interfaces: s.interfaces, host: s.host, place: s.place,
-		factory: s.factory, nas: s.nas(sparesNAS), statePlace: s.statePlace(s.workspace.Backend), byHand: &s.byHand,
+		factory: s.factory, nas: s.nas(sparesNAS), statePlace: s.statePlace(s.workspace.Backend),
 	}
 }
 
@@ -111,7 +111,7 @@ func (h *hostChecks) CheckHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	*h.byHand = report.ByHand().At(h.place)
+	h.byHand = report.ByHand().At(h.place)
 	h.emit(HostChecked{Checks: report.At(h.place), Took: h.clock.Now().Sub(started)})
 	if refusal := hostRefusal(report); refusal != "" {
 		return refused(errors.New(refusal))

@@ -69,9 +69,11 @@ func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	run := previewRun{Recovery: s.recovery, Host: s.hostChecks(false), Engine: s.changes(), Nodes: s, Place: s.place, Tell: s.emit}
+	run := previewRun{
+		Recovery: s.recovery, Host: s.hostChecks(false), Engine: s.changes(s.restorer(nil, nil)), Nodes: s.comparison(), Place: s.place, Tell: s.emit,
+	}
 	if s.layer != nil {
-		run.Nodes = layerRun{s}
+		run.Nodes = s.layerComparison()
 	}
 	found, err := run.Run(ctx, options)
 	if err != nil {

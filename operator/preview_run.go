@@ -55,7 +55,7 @@ type previewNodes interface {
 var (
 	_ previewHost   = (*hostChecks)(nil)
 	_ previewEngine = stackChanges{}
-	_ previewNodes  = (*session)(nil)
+	_ previewNodes  = comparison{}
 )
 
 // Run checks the host while the engine previews: both take seconds. If the host's checks fail, their refusal takes precedence over

@@ -62,25 +62,25 @@ func (r upRun) replaceOne(ctx context.Context, w work, seen outOfBand, name stri
 }
 
 // NextToReplace implements [upCluster]: first one that is dead, since etcd takes no new member before it is gone.
-func (s *session) NextToReplace(ctx context.Context, names []string) (string, error) {
-	health, err := s.etcd().health(ctx)
+func (p platformRun) NextToReplace(ctx context.Context, names []string) (string, error) {
+	health, err := p.etcd.health(ctx)
 	if err != nil {
 		return "", err
 	}
 	members, err := health.Members(ctx)
 	if err != nil {
-		return "", s.place.CompleteError(fmt.Errorf("no control plane is replaced while the members of etcd are not known (%w): see `em-infra status`, mend that, then run `em-infra up` again", err))
+		return "", p.place.CompleteError(fmt.Errorf("no control plane is replaced while the members of etcd are not known (%w): see `em-infra status`, mend that, then run `em-infra up` again", err))
 	}
 	next := slices.MinFunc(names, func(a, b string) int {
-		return cmp.Compare(urgency(members, s.own.bornAs(a)), urgency(members, s.own.bornAs(b)))
+		return cmp.Compare(urgency(members, p.own.bornAs(a)), urgency(members, p.own.bornAs(b)))
 	})
-	s.engine.stack.Workspace().SetEnvVar(removal.StayVariable, controlPlanesThatStay(s.inventory, func(name string) string {
+	p.engine.stack.Workspace().SetEnvVar(removal.StayVariable, controlPlanesThatStay(p.inventory, func(name string) string {
 		if name != next && slices.Contains(names, name) {
-			return s.own.bornAs(name) // its turn comes later
+			return p.own.bornAs(name) // its turn comes later
 		}
 		return name
 	}))
-	s.emit(Progress{Part: phase.Provision.String(), What: fmt.Sprintf("makes the machine of %s, alone; control planes that follow: %d", next, len(names)-1)})
+	p.engine.emit(Progress{Part: phase.Provision.String(), What: fmt.Sprintf("makes the machine of %s, alone; control planes that follow: %d", next, len(names)-1)})
 	return next, nil
 }
 

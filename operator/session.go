@@ -23,7 +23,6 @@ type session struct {
 	inventory  *inventory.Inventory // of a platform, as deployed: in a rehearsal, on the lab's network; nil for a layer
 	layer      layer                // a stack that is no platform; nil for one
 	interfaces []string             // of hosts, that may be changed although the API is reached by them
-	byHand     Checks               // what the checks before the run left to a person at a host
 	engine     *stackEngine
 	state      *stackstate.State
 	host       pve.Connection
@@ -32,7 +31,6 @@ type session struct {
 	place      remedy.Place // the stack and flags for commands in messages, so that a next command works on the same stack
 	own        *ownResources
 	recovery   *recovering.Recovery
-	restorer   *restorer // of etcd
 	started    time.Time
 	rotates    bool // its passphrase is changed
 }
@@ -70,7 +68,6 @@ func (o *Operator) session(purpose string) *session {
 	if !o.options.Yes {
 		s.consent.purpose = purpose
 	}
-	s.restorer = &restorer{session: s}
 	s.engine = &stackEngine{Operator: o, state: s.state, host: &s.host, place: s.place}
 	s.own = &ownResources{engine: s.engine}
 	s.recovery = s.newRecovery()

@@ -41,7 +41,7 @@ func (l layerRun) KeepSnapshot(ctx context.Context, judged judgement) error {
 func (l layerRun) keepWayBack(ctx context.Context, wanted systemsnapshots.Wanted) error {
 	name, what := wanted.Standing, "is from before the change of %s that has not succeeded, so no other is taken"
 	if name == "" {
-		snapshot := wanted.Snapshot(l.place.Stack, l.clock.Now())
+		snapshot := wanted.Snapshot(l.place.Stack, l.engine.clock.Now())
 		if err := l.host.TakeSnapshot(ctx, wanted.Guest, snapshot); err != nil {
 			return fmt.Errorf("%w: %s, then run up again; no system was changed", err, wanted.Mend(err))
 		}
@@ -49,7 +49,7 @@ func (l layerRun) keepWayBack(ctx context.Context, wanted systemsnapshots.Wanted
 	}
 	way := wanted.WayBack(name)
 	l.engine.waysBack = append(l.engine.waysBack, wanted.System+": "+way)
-	l.emit(Note{Text: fmt.Sprintf("snapshot %s "+what+"; %s goes back to it", name, wanted.System, way)})
+	l.engine.emit(Note{Text: fmt.Sprintf("snapshot %s "+what+"; %s goes back to it", name, wanted.System, way)})
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (l layerRun) settleSnapshotsOf(ctx context.Context, reader pve.Reader, syst
 		if err := l.host.DeleteSnapshot(ctx, guest, name); err != nil {
 			return err
 		}
-		l.emit(Note{Text: fmt.Sprintf("snapshot %s of %s is removed: newer ones stay", name, system.Name)})
+		l.engine.emit(Note{Text: fmt.Sprintf("snapshot %s of %s is removed: newer ones stay", name, system.Name)})
 	}
 	return nil
 }

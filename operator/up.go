@@ -3,11 +3,8 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator/internal/span"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -72,7 +69,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 			return nil, refused(err)
 		}
 		s.allowInterfaces(options.AllowInterfaces)
-		return s.bringUp(ctx, chosen, options.Allow)
+		return s.bringUp(ctx, s.restorer(nil, nil), chosen, options.Allow)
 	}
 	if len(options.AllowInterfaces) > 0 {
 		return nil, refused(errors.New("--allow-interface is for a stack of hosts: this one describes a cluster, leave it out"))
@@ -80,74 +77,32 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	if err := s.engine.chooseNodes(options); err != nil {
 		return nil, err
 	}
-	return s.bringUp(ctx, chosen, options.Allow)
+	return s.bringUp(ctx, s.restorer(nil, nil), chosen, options.Allow)
 }
 
 // bringUp runs an up.
-func (s *session) bringUp(ctx context.Context, of span.Span, allowed []Permission) (*UpResult, error) {
+func (s *session) bringUp(ctx context.Context, restorer *restorer, of span.Span, allowed []Permission) (*UpResult, error) {
 	defer s.recovery.Release(ctx)
-	result, err := s.upRun(s.restorer.spares(of)).Run(ctx, of, allowed)
-	if err := errors.Join(err, s.restorer.close()); err != nil {
+	result, err := s.upRun(restorer, of).Run(ctx, of, allowed)
+	if err := errors.Join(err, restorer.close()); err != nil {
 		return nil, err
 	}
-	result.Restored, result.Took = s.restorer.restored(), s.clock.Now().Sub(s.started)
+	result.Restored, result.Took = restorer.restored(), s.clock.Now().Sub(s.started)
 	return result, nil
 }
 
-// upRun returns the steps of an up for the kind of the stack. sparesNAS is whether it touches nothing on TrueNAS.
-func (s *session) upRun(sparesNAS bool) upRun {
-	checks := s.hostChecks(sparesNAS)
+// upRun returns the steps of an up for the kind of the stack.
+func (s *session) upRun(restorer *restorer, of span.Span) upRun {
+	checks := s.hostChecks(restorer.spares(of))
 	run := upRun{
-		Recovery: s.recovery, Host: checks, State: s, Copies: s.state, Engine: s.changes(), Cluster: s, Restore: s.restorer, AsksConsent: s.consent.needed(),
-		DryRun: s.restorer.plan != nil,
+		Recovery: s.recovery, Copies: s.state, Engine: s.changes(restorer), AsksConsent: s.consent.needed(), DryRun: restorer.plan != nil,
 	}
 	if s.layer != nil {
-		l := layerRun{s}
+		l := s.layerRun(checks)
 		run.Host, run.State, run.Cluster, run.Restore = layerHost{checks}, l, l, l
+		return run
 	}
+	run.Host, run.State = checks, statePreparation{engine: s.engine, own: s.own, restorer: restorer}
+	run.Cluster, run.Restore = s.platformRun(checks, restorer), restorer
 	return run
-}
-
-// Conclude writes the credentials of a cluster that was brought up, and verifies it.
-func (s *session) Conclude(ctx context.Context) (*UpResult, error) {
-	outputs, err := s.inState().outputs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.credentials().keep(outputs); err != nil {
-		return nil, err
-	}
-	verification, err := s.verification(ctx)
-	if err != nil {
-		return nil, err
-	}
-	report, err := verification.run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.uncordon(ctx, outputs.Talosconfig); err != nil {
-		return nil, err
-	}
-	if err := s.etcd().send(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.remindOfKit(ctx); err != nil {
-		return nil, err
-	}
-	return &UpResult{Kind: KindPlatform, Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.credentials().kubeconfig(), Talosconfig: s.credentials().talosconfig(), ByHand: s.byHand}, nil
-}
-
-// uncordon uncordons the nodes that an interrupted run has left cordoned.
-func (s *session) uncordon(ctx context.Context, talosconfig string) error {
-	api, err := nodeops.ReachKubernetes(ctx, []byte(talosconfig))
-	if err != nil {
-		return fmt.Errorf("whether nodes are still cordoned is not known (%w): run up again", err)
-	}
-	defer api.Close()
-	names, err := api.UncordonAll(ctx)
-	s.tellUncordoned(names)
-	if err != nil {
-		return fmt.Errorf("%w: run up again", err)
-	}
-	return nil
 }

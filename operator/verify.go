@@ -36,9 +36,9 @@ type verification struct {
 }
 
 // verification returns the verification of the cluster in the state.
-func (s *session) verification(ctx context.Context) (verification, error) {
-	sources, err := s.sources().ofCluster(ctx)
-	return verification{ask: sources.Report, health: sources.Health(), clock: s.clock, place: s.place, emit: s.emit}, err
+func (c conclusion) verification(ctx context.Context) (verification, error) {
+	sources, err := c.sources.ofCluster(ctx)
+	return verification{ask: sources.Report, health: sources.Health(), clock: c.clock, place: c.cluster.place, emit: c.emit}, err
 }
 
 // run waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks. If machines
