@@ -211,7 +211,7 @@ func (o *Operator) ForgottenCredentials() error { return o.credentials().forget(
 
 // ChooseBackup reads the backup of a restore; "" means the newest.
 func (s *session) ChooseBackup(ctx context.Context, name string) error {
-	_, _, err := s.restoration().choose(ctx, name)
+	_, _, err := s.restoration(nil).choose(ctx, name)
 	return err
 }
 
@@ -255,20 +255,20 @@ func (s *session) MoveTo(ctx context.Context, to string) error {
 // RestoreState puts a backup back.
 func (s *session) RestoreState(ctx context.Context, name string) (*Restored, error) {
 	defer s.recovery.Release(ctx)
-	return s.restore(ctx, nil, name)
+	return s.restoration(nil).run(ctx, name)
 }
 
 // MayCreateState refuses a restore into a place from which the state was moved.
-func (s *session) MayCreateState(ctx context.Context) error { return s.restoration().mayCreate(ctx) }
+func (s *session) MayCreateState(ctx context.Context) error { return s.checkNotMoved(ctx) }
 
 // The checks of a session, and what it finds of backups.
-func (s *session) CheckNotLost(ctx context.Context) error       { return s.checkNotLost(ctx) }
-func (s *session) FinishMove(ctx context.Context) (bool, error) { return s.finishMove(ctx) }
+func (s *session) CheckNotLost(ctx context.Context) error       { return s.missingState().checkNotLost(ctx) }
+func (s *session) FinishMove(ctx context.Context) (bool, error) { return s.arrival().finish(ctx) }
 func (s *session) CheckPlace(ctx context.Context, backend string) error {
 	return s.statePlace(backend).check(ctx)
 }
 func (s *session) CheckNotMoved(ctx context.Context) error { return s.checkNotMoved(ctx) }
-func (s *session) CheckFirst() error                       { return s.checkFirst() }
+func (s *session) CheckFirst() error                       { return s.missingState().checkFirst() }
 func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
 	return s.tokenReplacement().checkConfigured(ctx)
 }

@@ -162,7 +162,7 @@ func (r kitRestore) state(ctx context.Context) (int, error) {
 	if err != nil || !empty {
 		return 0, err
 	}
-	restored, err := s.restore(ctx, tools, r.kit.State)
+	restored, err := s.restoration(tools).run(ctx, r.kit.State)
 	if err != nil {
 		return 0, err
 	}

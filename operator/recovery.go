@@ -17,7 +17,7 @@ import (
 // newRecovery returns the recovery that cleans up after earlier runs in this session.
 func (s *session) newRecovery() *recovering.Recovery {
 	r := &recovering.Recovery{
-		Workspace: s.workspace, State: s.state, Engine: recoveryEngine{s.engine}, Host: s.hostThatTells, Nodes: nodes{},
+		Workspace: s.workspace, State: s.state, Engine: recoveryEngine{s.engine}, Host: hostThatTells(&s.host), Nodes: nodes{},
 		Place: s.place, Now: s.clock.Now, Say: func(sentence string) { s.recovered(sentence) },
 		Turn: recovering.Turn{Limit: s.options.Wait, Tell: func(sentence string) { s.emit(Note{Text: sentence}) }},
 	}
@@ -42,14 +42,16 @@ func (o *Operator) recovered(sentences ...string) {
 	}
 }
 
-// hostThatTells returns a client of Proxmox VE, which passes to tell what it waits for.
-func (s *session) hostThatTells(tell func(string)) (recovering.Host, error) {
-	host, err := pve.NewHost(s.host)
-	if err != nil {
-		return nil, refused(err)
+// hostThatTells returns what makes a client of Proxmox VE, which passes to tell what it waits for. The host may be known later.
+func hostThatTells(connection *pve.Connection) func(tell func(string)) (recovering.Host, error) {
+	return func(tell func(string)) (recovering.Host, error) {
+		host, err := pve.NewHost(*connection)
+		if err != nil {
+			return nil, refused(err)
+		}
+		host.Tell = tell
+		return host, nil
 	}
-	host.Tell = tell
-	return host, nil
 }
 
 // recoveryEngine implements the engine of [recovering.Recovery].

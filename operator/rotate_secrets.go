@@ -256,13 +256,13 @@ func (r *secretsRun) change(ctx context.Context, how func(*engine.Exported) erro
 
 // checkNoRotation refuses to work on a stack whose machine secrets are being rotated, unless that is what is to be done. Nodes and state
 // may have different secrets. Whoever needs a state says why there is none, or why it cannot be read.
-func (s *session) checkNoRotation(ctx context.Context, allowed string) error {
-	seen, err := s.state.Last(ctx)
+func (c clusterInState) checkNoRotation(ctx context.Context, allowed string) error {
+	seen, err := c.state.Last(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
 	if what := rotation.Begun(seen.Deployment); what != "" && what != allowed {
-		return refused(s.place.CompleteError(fmt.Errorf("a rotation (%s) was begun and has not ended: run `em-infra rotate %s` again, which goes on from there", what, what)))
+		return refused(c.place.CompleteError(fmt.Errorf("a rotation (%s) was begun and has not ended: run `em-infra rotate %s` again, which goes on from there", what, what)))
 	}
 	return nil
 }

@@ -112,11 +112,11 @@ func (s *session) enter(ctx context.Context, tools *toolchain.Installed, lab Lab
 		return err
 	}
 	if needed.claims {
-		if _, err := s.finishMove(ctx); err != nil {
+		if _, err := s.arrival().finish(ctx); err != nil {
 			return err
 		}
 	}
-	if err := s.checkNoRotation(ctx, needed.rotates); err != nil {
+	if err := s.inState().checkNoRotation(ctx, needed.rotates); err != nil {
 		return err
 	}
 	if err := s.configure(ctx, lab); err != nil {

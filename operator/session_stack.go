@@ -57,19 +57,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if !errors.Is(err, stacks.ErrNoStack) {
 		return s.statePlace(s.workspace.Backend).explained(ctx, err)
 	}
-	if err := s.checkNotMoved(ctx); err != nil {
-		return refused(err)
-	}
-	if err := s.checkNotLost(ctx); err != nil {
-		return refused(err)
-	}
-	if !create {
-		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
-	}
-	if err := s.checkFirst(); err != nil {
-		return refused(err)
-	}
-	if err := s.statePlace(s.workspace.Backend).check(ctx); err != nil {
+	if err := s.missingState().mayBeMade(ctx, create); err != nil {
 		return err
 	}
 	s.engine.stack, err = stacks.Upsert(ctx, embedding)

@@ -51,27 +51,6 @@ func (o *Operator) backups() backup.Store {
 	return backup.Store{Dir: o.workspace.Backups, Keep: o.options.Keep}
 }
 
-// checkNotLost refuses to create a state if there are backups of an earlier one: the engine would create everything again.
-func (s *session) checkNotLost(ctx context.Context) error {
-	backups, err := s.backups().List()
-	if err != nil {
-		return err
-	}
-	if len(backups) > 0 {
-		return fmt.Errorf("the state of stack %s is gone, but backups of it are here: put the newest back with `em-infra state restore %s`; only if everything that it made is deleted, begin anew by moving %s away",
-			s.workspace.Stack, s.place.Stack, workspace.Nearby(s.workspace.Backups))
-	}
-	backups, err = s.backupsInBucket(ctx)
-	if err != nil {
-		return s.statePlace(s.workspace.Backend).explained(ctx, err)
-	}
-	if len(backups) == 0 {
-		return nil
-	}
-	return fmt.Errorf("the state of stack %s is gone, but backups of it are in the bucket: put the newest back with `em-infra state restore %s`; only if everything that it made is deleted, begin anew by deleting %s there",
-		s.workspace.Stack, s.place.Stack, backup.Folder(workspace.Project, s.workspace.Stack))
-}
-
 // mendState repairs the state's files after a run was killed while writing them, unless a run holds the lock.
 func (o *Operator) mendState(ctx context.Context) error {
 	if o.workspace.StateFolder() == "" {

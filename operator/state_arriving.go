@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
 // arrivingState is the note in the new place of a state while it moves there. It is removed at the end, so a move that was cut off has left
@@ -23,43 +25,55 @@ type arrivingState struct {
 	Complete bool `json:"complete"`
 }
 
-// finishMove finishes a move of the state to the present place that was cut off, and reports whether there was one. It refuses to remove a
+// stateArrival is the arrival of the state of a stack in the present place.
+type stateArrival struct {
+	*Operator
+
+	state *stackstate.State
+	place remedy.Place
+}
+
+func (s *session) arrival() stateArrival {
+	return stateArrival{Operator: s.Operator, state: s.state, place: s.place}
+}
+
+// finish finishes a move of the state to the present place that was cut off, and reports whether there was one. It refuses to remove a
 // state that was written after it was copied.
-func (s *session) finishMove(ctx context.Context) (bool, error) {
+func (a stateArrival) finish(ctx context.Context) (bool, error) {
 	var note arrivingState
-	here := s.workspace.Backend
-	found, err := s.readNote(ctx, here, noteArriving, &note)
+	here := a.workspace.Backend
+	found, err := a.readNote(ctx, here, noteArriving, &note)
 	if err != nil || !found {
-		return false, s.unreadableArrival(err)
+		return false, a.unreadable(err)
 	}
-	file := path.Base(s.workspace.StackFile())
+	file := path.Base(a.workspace.StackFile())
 	if !note.Complete {
 		return false, refused(fmt.Errorf("the state of stack %s was not yet copied from %s when its move was cut off, and %s names the new place: write `em-infra:backend: %s` below config in it, then run `em-infra state migrate %s --to '%s'` again",
-			s.workspace.Stack, shown(note.From), file, note.From, s.place.Stack, here))
+			a.workspace.Stack, shown(note.From), file, note.From, a.place.Stack, here))
 	}
 	if isAbsentFolder(note.From) {
 		return false, nil // it is one of another computer, whose next run finishes the move
 	}
-	left := stateAt(s.state.State, s.workspace, s.workspace.At(note.From))
+	left := stateAt(a.state.State, a.workspace, a.workspace.At(note.From))
 	written, err := writtenAt(ctx, left)
 	switch {
 	case errors.Is(err, engine.ErrNoStack):
 	case err != nil:
-		s.emit(Note{Text: fmt.Sprintf("warning: whether %s still has the state of stack %s, which was moved to %s, is not known: %s", shown(note.From), s.workspace.Stack, shown(here), err)})
+		a.emit(Note{Text: fmt.Sprintf("warning: whether %s still has the state of stack %s, which was moved to %s, is not known: %s", shown(note.From), a.workspace.Stack, shown(here), err)})
 		return false, nil
 	case !written.Equal(note.Written):
 		return false, refused(fmt.Errorf("the state of stack %s was moved from %s to %s, and the old one was used since (written %s, copied as of %s): a run with an older %s did that; write `em-infra:backend: %s` below config in it to work on the old one, or remove that one with %s",
-			s.workspace.Stack, shown(note.From), shown(here), timeOf(written), timeOf(note.Written), file, note.From, removalOf(note.From, s.workspace.Stack)))
+			a.workspace.Stack, shown(note.From), shown(here), timeOf(written), timeOf(note.Written), file, note.From, removalOf(note.From, a.workspace.Stack)))
 	default:
-		if err := s.clearLeft(ctx, note.From); err != nil {
+		if err := a.clearLeft(ctx, note.From); err != nil {
 			return false, err
 		}
 		if err := left.Remove(ctx); err != nil {
 			return false, err
 		}
 	}
-	s.emit(Recovered{What: fmt.Sprintf("the move of the state from %s was cut off: what was left there is removed", shown(note.From))})
-	return true, s.endMove(ctx, note.From, here)
+	a.emit(Recovered{What: fmt.Sprintf("the move of the state from %s was cut off: what was left there is removed", shown(note.From))})
+	return true, a.endMove(ctx, note.From, here)
 }
 
 // removalOf returns the command that removes the state of a stack in a place, which is not that of the stack's file.
@@ -80,11 +94,11 @@ func writtenAt(ctx context.Context, state engine.State) (time.Time, error) {
 	return exported.Deployment.Manifest.Time, nil
 }
 
-func (s *session) unreadableArrival(err error) error {
+func (a stateArrival) unreadable(err error) error {
 	if err == nil {
 		return nil
 	}
-	return refused(fmt.Errorf("the note on a move of the state of stack %s cannot be read (%w): look for it in %s", s.workspace.Stack, err, s.workspace.ShownBackend()+"/"+noteArriving.folder()))
+	return refused(fmt.Errorf("the note on a move of the state of stack %s cannot be read (%w): look for it in %s", a.workspace.Stack, err, a.workspace.ShownBackend()+"/"+noteArriving.folder()))
 }
 
 // endMove leaves the note of a move, and removes the one on the arrival.

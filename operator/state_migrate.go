@@ -35,7 +35,7 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	if err != nil {
 		return err
 	}
-	finished, err := first.finishMove(ctx)
+	finished, err := first.arrival().finish(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,14 +66,14 @@ func (o *Operator) migrateStack(ctx context.Context, stack, to string) error {
 		return err
 	}
 	defer s.recovery.Release(ctx)
-	if _, err := s.finishMove(ctx); err != nil || s.isAt(to) {
+	if _, err := s.arrival().finish(ctx); err != nil || s.isAt(to) {
 		return err
 	}
 	return migration{Operator: s.Operator, state: s.state, to: to, clearLocks: s.recovery.ClearLocks}.run(ctx)
 }
 
 // isAt reports whether the state of the stack is in a place.
-func (s *session) isAt(url string) bool { return s.workspace.At(url).Backend == s.workspace.Backend }
+func (o *Operator) isAt(url string) bool { return o.workspace.At(url).Backend == o.workspace.Backend }
 
 // migration moves the state of one stack to another location.
 type migration struct {

@@ -7,8 +7,6 @@ import (
 	"path"
 	"strings"
 	"time"
-
-	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 // movedState is the note in a place from which the state of a stack was moved. Without it, a run with an older file of the stack would begin
@@ -45,20 +43,4 @@ func (o *Operator) checkNotMoved(ctx context.Context) error {
 func shown(url string) string {
 	without, _, _ := strings.Cut(url, "?")
 	return without
-}
-
-// checkFirst refuses to create a state for a stack that has had one: it may be elsewhere. A rehearsal in its own folder begins anew when
-// that is emptied, and the draft of an adoption is in another place on purpose.
-func (s *session) checkFirst() error {
-	own := *s.workspace
-	if err := own.RereadBackend(); err != nil || own.Backend != s.workspace.Backend {
-		return err
-	}
-	had, err := s.workspace.HadState()
-	if err != nil || !had || s.workspace.Rehearsed && s.workspace.StateFolder() != "" {
-		return err
-	}
-	file := workspace.Nearby(s.workspace.StackFile())
-	return fmt.Errorf("stack %s has had a state (%s has its salt or key), and %s has none: if it is elsewhere, write its URL as em-infra:backend below config in that file; if it is lost, see `em-infra state list %s` and `em-infra adopt`; for a new cluster, delete the lines encryptionsalt and encryptedkey there, and the values that they seal",
-		s.workspace.Stack, file, s.workspace.ShownBackend(), s.place.Stack)
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/backup"
+	"github.com/em-infra/em-infra/operator/internal/recovering"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
@@ -35,16 +37,41 @@ func (o *Operator) Restore(ctx context.Context, backupName string) (*Restored, e
 		return nil, err
 	}
 	defer s.recovery.Release(ctx)
-	return s.restore(ctx, tools, backupName)
+	return s.restoration(tools).run(ctx, backupName)
 }
 
-func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from string) (*Restored, error) {
-	r := s.restoration()
+// restoration puts a backup in the place of the present state.
+type restoration struct {
+	*Operator
+
+	state    *stackstate.State
+	place    remedy.Place
+	recovery *recovering.Recovery
+	consent  consent
+	host     *pve.Connection // that the recovery asks
+	// configOfCLI returns the configuration as the CLI reads it, for which there has to be a state.
+	configOfCLI func(context.Context) (auto.ConfigMap, error)
+}
+
+func (s *session) restoration(tools *toolchain.Installed) restoration {
+	return restoration{
+		Operator: s.Operator, state: s.state, place: s.place, recovery: s.recovery, consent: s.consent, host: &s.host,
+		configOfCLI: func(ctx context.Context) (auto.ConfigMap, error) {
+			if err := s.selectStack(ctx, tools, false); err != nil {
+				return nil, err
+			}
+			return s.engine.config(ctx)
+		},
+	}
+}
+
+// run puts a backup back, after consent; "" means the newest.
+func (r restoration) run(ctx context.Context, from string) (*Restored, error) {
 	chosen, restored, err := r.choose(ctx, from)
 	if err != nil {
-		return nil, refused(s.place.CompleteError(err))
+		return nil, refused(r.place.CompleteError(err))
 	}
-	if _, err := s.recovery.ClearLocks(ctx); err != nil {
+	if _, err := r.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
 	}
 	present, err := r.present(ctx)
@@ -52,17 +79,17 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 		return nil, err
 	}
 	if err := r.checkRotation(present, chosen, restored, from != ""); err != nil {
-		return nil, refused(s.place.CompleteError(err))
+		return nil, refused(r.place.CompleteError(err))
 	}
 	planned := Restoring{Backup: chosen}
 	if len(present.deployment.Resources) > 0 {
 		planned.Difference = backup.Compare(present.deployment, restored.Deployment)
 	}
-	s.emit(planned)
-	if err := s.consent.ask(ctx); err != nil {
+	r.emit(planned)
+	if err := r.consent.ask(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.replace(ctx, tools, restored, present); err != nil {
+	if err := r.replace(ctx, restored, present); err != nil {
 		return nil, err
 	}
 	return &Restored{Backup: chosen, Resources: len(restored.Deployment.Resources)}, nil
@@ -70,48 +97,32 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 
 // replace puts a state in the place of the present one, which is backed up if it can be read. One that is missing is created as late as
 // possible: up sees that a state is lost, and takes an empty one for that of a stack that has nothing.
-func (s *session) replace(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported, present presentState) error {
+func (r restoration) replace(ctx context.Context, restored *engine.Exported, present presentState) error {
 	create := sync.OnceValue(func() error {
 		if !present.isMissing {
 			return nil
 		}
-		return s.state.Create(ctx)
+		return r.state.Create(ctx)
 	})
-	if err := s.noteBegun(ctx, tools, restored, create); err != nil {
+	if err := r.noteBegun(ctx, restored, create); err != nil {
 		return err
 	}
 	if err := create(); err != nil {
 		return err
 	}
 	if !present.isMissing && !present.isDamaged {
-		if _, err := s.state.BackUp(ctx, backup.BeforeRestore); err != nil {
+		if _, err := r.state.BackUp(ctx, backup.BeforeRestore); err != nil {
 			return err
 		}
 	}
-	return s.state.Import(ctx, restored)
-}
-
-// restoration reads the two states of a restore: that of the backup, and the present one, which it replaces.
-type restoration struct {
-	stack   string
-	place   remedy.Place
-	backups backup.Store
-	find    func(ctx context.Context, name string) (Backup, error)
-	state   *stackstate.State
-	// mayCreate refuses a place where the state was and is not any more.
-	mayCreate func(context.Context) error
-	emit      func(Event)
-}
-
-func (s *session) restoration() restoration {
-	return restoration{stack: s.workspace.Stack, place: s.place, backups: s.backups(), find: s.findBackup, state: s.state, mayCreate: s.checkNotMoved, emit: s.emit}
+	return r.state.Import(ctx, restored)
 }
 
 // choose reads a complete backup before anything is changed.
 func (r restoration) choose(ctx context.Context, name string) (backup.Backup, *engine.Exported, error) {
-	chosen, err := r.find(ctx, name)
+	chosen, err := r.findBackup(ctx, name)
 	if errors.Is(err, backup.ErrNone) {
-		err = fmt.Errorf("stack %s has no backup in %s: if its machines run, write the state anew with `em-infra adopt`", r.stack, workspace.Nearby(r.backups.Dir))
+		err = fmt.Errorf("stack %s has no backup in %s: if its machines run, write the state anew with `em-infra adopt`", r.workspace.Stack, workspace.Nearby(r.backups().Dir))
 	}
 	if err != nil {
 		return chosen, nil, err
@@ -142,7 +153,7 @@ type presentState struct {
 func (r restoration) present(ctx context.Context) (presentState, error) {
 	text, err := r.state.ExportSealed(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
-		return presentState{isMissing: true}, refused(r.mayCreate(ctx))
+		return presentState{isMissing: true}, refused(r.checkNotMoved(ctx))
 	}
 	if err == nil {
 		var present *engine.Exported
@@ -168,41 +179,32 @@ func lastLine(text string) string {
 
 // noteBegun determines the outcome of the operations that are pending in the backup. The engine would drop them from the state; the
 // next up identifies them by what is noted here. If the stack has no state yet, create makes it.
-func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported, create func() error) error {
+func (r restoration) noteBegun(ctx context.Context, restored *engine.Exported, create func() error) error {
 	if len(restored.Deployment.PendingOperations) == 0 {
 		return nil
 	}
-	config, read := s.state.Config()
-	if !read { // the CLI reads it, for which the stack needs a state
-		var err error
-		if config, err = s.configOfCLI(ctx, tools, create); err != nil {
+	config, read := r.state.Config()
+	var err error
+	if !read {
+		if err := create(); err != nil {
+			return err
+		}
+		if config, err = r.configOfCLI(ctx); err != nil {
 			return err
 		}
 	}
-	var err error
-	if s.host, err = s.connection(ctx, config); err != nil {
-		return refused(s.place.CompleteError(err))
+	if *r.host, err = r.connection(ctx, config); err != nil {
+		return refused(r.place.CompleteError(err))
 	}
-	evidence, err := s.recovery.Evidence()
+	evidence, err := r.recovery.Evidence()
 	if err != nil {
 		return err
 	}
 	unfinished, err := recovery.LookAtUnfinished(ctx, &restored.Deployment, evidence)
 	if err != nil {
-		return s.place.CompleteError(err)
+		return r.place.CompleteError(err)
 	}
-	done, _ := unfinished.Note(&restored.Deployment, s.clock.Now())
-	s.recovered(done...)
+	done, _ := unfinished.Note(&restored.Deployment, r.clock.Now())
+	r.recovered(done...)
 	return nil
-}
-
-// configOfCLI returns the configuration as the CLI reads it, after create has made the state.
-func (s *session) configOfCLI(ctx context.Context, tools *toolchain.Installed, create func() error) (auto.ConfigMap, error) {
-	if err := create(); err != nil {
-		return nil, err
-	}
-	if err := s.selectStack(ctx, tools, false); err != nil {
-		return nil, err
-	}
-	return s.engine.config(ctx)
 }
