@@ -16,7 +16,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
-// session is the context of one operation on a stack: a valid inventory, installed tools, and a host that answers.
+// session is the context of one operation on a stack: a valid inventory, installed tools, and a host that answers. It opens the stack, and
+// makes what does the parts of the operation.
 type session struct {
 	*Operator
 
@@ -24,12 +25,12 @@ type session struct {
 	layer      layer                // a stack that is no platform; nil for one
 	interfaces []string             // of hosts, that may be changed although the API is reached by them
 	engine     *stackEngine
+	own        *ownResources
 	state      *stackstate.State
 	host       pve.Connection
 	factory    string       // URL of the Image Factory
 	consent    consent      // of a person, before anything is changed
 	place      remedy.Place // the stack and flags for commands in messages, so that a next command works on the same stack
-	own        *ownResources
 	recovery   *recovering.Recovery
 	started    time.Time
 	rotates    bool // its passphrase is changed
@@ -57,7 +58,7 @@ type needs struct {
 	rotates string
 }
 
-// session returns a session with neither inventory nor engine. The purpose is that of [needs.consent].
+// session returns a session that has read neither the inventory nor the stack. The purpose is that of [needs.consent].
 func (o *Operator) session(purpose string) *session {
 	s := &session{Operator: o, place: o.remedies(), started: o.clock.Now()}
 	s.state = &stackstate.State{
