@@ -47,9 +47,9 @@ func (o *Operator) Drift(ctx context.Context) (*DriftReport, error) {
 // drift compares a stack of any kind.
 func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	if s.layer != nil {
-		return s.layerComparison().run(ctx)
+		return s.layerComparison().drift(ctx)
 	}
-	return s.comparison().run(ctx)
+	return s.comparison().drift(ctx)
 }
 
 // comparison compares what runs of a cluster with its inventory and its state.
@@ -67,8 +67,8 @@ func (s *session) comparison() comparison {
 	return comparison{engine: s.engine, own: s.own, inventory: s.inventory, sources: s.sources(), nas: s.nas(false), host: s.host, place: s.place}
 }
 
-// run compares the host by a preview with refresh, and each node by the Talos API.
-func (c comparison) run(ctx context.Context) (drift.Report, error) {
+// drift compares the host by a preview with refresh, and each node by the Talos API.
+func (c comparison) drift(ctx context.Context) (drift.Report, error) {
 	sources, err := c.sources.ofCluster(ctx)
 	if err != nil {
 		return drift.Report{}, err

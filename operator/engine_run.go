@@ -21,7 +21,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// stackEngine is the engine on a stack, and what its last run has said.
+// stackEngine is the engine on a stack, what its last run has reported, and what the message of a failed run tells of this operation.
 type stackEngine struct {
 	*Operator
 
@@ -98,7 +98,7 @@ func (e *stackEngine) silently(ctx context.Context, command string, operate func
 
 // preview runs the engine's preview and returns the number of its steps by operation, and its events.
 func (e *stackEngine) preview(ctx context.Context, options ...optpreview.Option) (changes map[apitype.OpType]int, seen []apitype.EngineEvent, err error) {
-	lost, err := e.LostISOs(ctx)
+	lost, err := e.lostISOs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -283,7 +283,7 @@ func (s *restorer) restoring() []string {
 	return controlPlaneNames(s.cluster.inventory)
 }
 
-// closeRestore deletes the snapshot in clear.
+// close deletes the snapshot in clear.
 func (s *restorer) close() error {
 	if s.restore == nil || s.restore.opened == nil {
 		return nil

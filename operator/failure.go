@@ -37,9 +37,9 @@ func (e *stackEngine) Failed(ctx context.Context, operation string, err error) e
 	causes := cause.Of(reported, causeNodes(e.cluster()))
 	for i := range causes {
 		for j := range causes[i].Explanations {
-			e := &causes[i].Explanations[j]
-			e.Subject = "" // the line before names it
-			*e = e.For(operation).At(place)
+			explanation := &causes[i].Explanations[j]
+			explanation.Subject = "" // the line before names it
+			*explanation = explanation.For(operation).At(place)
 		}
 	}
 	return &FailedError{Operation: operation, Again: again, Causes: causes, WaysBack: e.waysBack}

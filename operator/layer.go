@@ -44,7 +44,7 @@ type layerFacts struct {
 	makers preflight.Makers
 }
 
-// layerRun does in a run on a layer what [platformRun] does in one on a platform.
+// layerRun does in a run on a layer what [platformRun], [statePreparation] and [restorer] do in one on a platform.
 type layerRun struct {
 	layerComparison
 

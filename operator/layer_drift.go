@@ -22,7 +22,7 @@ func (s *session) layerComparison() layerComparison {
 	return layerComparison{layer: s.layer, engine: s.engine, host: s.host, place: s.place}
 }
 
-// FindOutOfBand implements [previewNodes].
+// FindOutOfBand implements [previewNodes] and, in [layerRun], [upCluster].
 func (c layerComparison) FindOutOfBand(ctx context.Context) (outOfBand, error) {
 	if !c.engine.refresh {
 		return outOfBand{}, nil
@@ -37,8 +37,8 @@ func (c layerComparison) FindOutOfBand(ctx context.Context) (outOfBand, error) {
 // OtherImages implements [previewNodes].
 func (layerComparison) OtherImages(context.Context) (OtherImages, error) { return OtherImages{}, nil }
 
-// run compares a layer by a preview with refresh, and by what a refresh does not read.
-func (c layerComparison) run(ctx context.Context) (drift.Report, error) {
+// drift compares a layer by a preview with refresh, and by what a refresh does not read.
+func (c layerComparison) drift(ctx context.Context) (drift.Report, error) {
 	return driftRun{Place: c.place, Reach: reachOf(c.host), Host: c.hostDrift}.Run(ctx)
 }
 

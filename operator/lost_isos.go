@@ -7,9 +7,9 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// LostISOs returns the Commands whose ISO was deleted on the host. The engine's refresh does not detect that, so the Commands are
+// lostISOs returns the Commands whose ISO was deleted on the host. The engine's refresh does not detect that, so the Commands are
 // passed to the engine as replacements. It reads nothing if the engine does not refresh.
-func (e *stackEngine) LostISOs(ctx context.Context) (urns []string, err error) {
+func (e *stackEngine) lostISOs(ctx context.Context) (urns []string, err error) {
 	if !e.refresh {
 		return nil, nil
 	}
@@ -29,4 +29,4 @@ func (e *stackEngine) LostISOs(ctx context.Context) (urns []string, err error) {
 }
 
 // LostISOs implements [upHost].
-func (h *hostChecks) LostISOs(ctx context.Context) ([]string, error) { return h.engine.LostISOs(ctx) }
+func (h *hostChecks) LostISOs(ctx context.Context) ([]string, error) { return h.engine.lostISOs(ctx) }

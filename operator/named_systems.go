@@ -157,8 +157,8 @@ func (o *Operator) checkNamed(content Content) error {
 	return found.OrNil()
 }
 
-// checkNotNeeded refuses to delete an inventory of systems while nodes are on the host that have some of them as nameservers: they could not
-// pull an image any more.
+// checkNotNeeded refuses to delete the systems of an inventory while nodes are on the host that have some of them as nameservers: they could
+// not pull an image any more.
 func (o *Operator) checkNotNeeded(ctx context.Context, content Content, host pve.Connection) error {
 	if _, areSystems := content.(systemsLayer); !areSystems {
 		return nil

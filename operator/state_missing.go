@@ -21,7 +21,7 @@ func (s *session) missingState() missingState {
 	return missingState{Operator: s.Operator, at: s.statePlace(s.workspace.Backend), place: s.place}
 }
 
-// mayBeMade refuses to create a state if the stack has had one, or if create says that this operation makes none.
+// mayBeMade refuses to create a state if the stack has had one, if the operation creates none (create is false), or if none can be kept there.
 func (m missingState) mayBeMade(ctx context.Context, create bool) error {
 	if err := m.checkNotMoved(ctx); err != nil {
 		return refused(err)

@@ -20,7 +20,7 @@ var adoptions = []row{
 		name: "adopt-owner", speaker: program, source: "operator/internal/adoption/survey.go; decision 31",
 		pattern: saying(`(?P<vm>VM \d+ \(\S+\) on \S+) belongs to (?P<owner>stack \S+, cluster \S+), and the machine secrets are those of`),
 		meaning: "the description of {vm} names {owner} as its owner, which is not the stack and the cluster that are adopted",
-		do:      "correct vmid in nodes.yaml, work on the stack that is named, or give the machine secrets of that cluster with `--secrets FILE`",
+		do:      "correct vmid in nodes.yaml, work on the stack that is named, or run `em-infra adopt --secrets FILE` with the machine secrets of that cluster",
 		safe:    notTouched,
 	},
 	{
@@ -69,21 +69,21 @@ var adoptions = []row{
 		name: "adopt-other-secrets", speaker: program, source: "operator/internal/adoption/survey.go",
 		pattern: saying(`(?P<node>\S+) runs with other machine secrets than those that were given \((?P<parts>[^)]+)\)`),
 		meaning: "the file with the machine secrets is not that of this cluster: on {node} these parts differ: {parts}",
-		do:      "give the file of this cluster, or leave `--secrets` out: a control plane has all of them",
+		do:      "give the file of this cluster, or leave --secrets out: a control plane has all of them",
 		safe:    notTouched,
 	},
 	{
 		name: "adopt-no-secrets", speaker: program, source: "operator/adopt_survey.go",
 		pattern: saying(`no talosconfig opens a control plane|no control plane gives the machine secrets`),
 		meaning: "the machine secrets of the cluster are neither in a file nor to be had from a control plane",
-		do:      "name a talosconfig that opens a control plane which runs, with `--talosconfig FILE`, or the machine secrets with `--secrets FILE`; without either, nobody can authenticate to the nodes",
+		do:      "run `em-infra adopt --talosconfig FILE` with one that opens a control plane which runs, or `em-infra adopt --secrets FILE` with the machine secrets; without either, nothing can authenticate to the nodes",
 		safe:    notTouched,
 	},
 	{
 		name: "adopt-bundle", speaker: program, source: "operator/internal/adoption/secrets.go",
 		pattern: saying(`(?P<file>\S+) is no whole bundle of machine secrets`),
 		meaning: "{file} lacks authorities, keys or tokens of the cluster; a talosconfig or a machine configuration of a worker is not enough",
-		do:      "give the file that `talosctl gen secrets` has written for the cluster, with `--from-controlplane-config FILE` if there is none",
+		do:      "give the file that `talosctl gen secrets` has written for the cluster; without it, `talosctl gen secrets --from-controlplane-config FILE` makes one from the configuration of a control plane",
 		safe:    notTouched,
 	},
 	{
@@ -110,8 +110,8 @@ var adoptions = []row{
 	{
 		name: "adopt-inventory-there", speaker: program, source: "operator/adopt_inventory.go",
 		pattern: saying(`(?P<file>\S+\.yaml) exists, and is not overwritten`),
-		meaning: "{file} is an inventory already; `--write-inventory` writes one for a stack that has none",
-		do:      "adopt what it describes with `em-infra adopt` alone, or name an empty folder with `--inventory`",
+		meaning: "{file} is an inventory already; --write-inventory writes one for a stack that has none",
+		do:      "adopt what it describes with `em-infra adopt` alone, or name an empty folder with --inventory",
 		safe:    notTouched,
 	},
 	{
@@ -138,7 +138,7 @@ var adoptions = []row{
 	{
 		name: "adopt-terraform", speaker: program, source: "operator/internal/discovery/terraform.go",
 		pattern: saying(`it is no state of Terraform in format 4`),
-		meaning: "the file of `--terraform-state` is not what Terraform and OpenTofu write",
+		meaning: "the file of --terraform-state is not what Terraform and OpenTofu write",
 		do:      "give terraform.tfstate, or the output of `terraform state pull` in a file; it is a hint only and may be left out",
 		safe:    notTouched,
 	},
