@@ -10,6 +10,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
@@ -103,6 +104,12 @@ func NewNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
 		return nil, err
 	}
 	return object, applyTo(object, node)
+}
+
+// Register registers the kubelet of a node, until the context ends.
+func Register(ctx context.Context, node talos.KubernetesNode, api kubernetes.Interface, report func(error)) error {
+	k := kubelet{node: node, client: api, report: report, beat: heartbeat{lease: time.Second}}
+	return k.register(ctx)
 }
 
 // Manifests returns the objects that Talos creates for a machine configuration, in order: KIND NAMESPACE/NAME.

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -27,7 +26,7 @@ type kubelet struct {
 	node   talos.KubernetesNode
 	plane  *controlPlane
 	beat   heartbeat
-	client *kubernetes.Clientset
+	client kubernetes.Interface
 	report func(error)
 	gpus   gpus
 	// static are the node's running static pods; nil while none runs.
@@ -69,7 +68,7 @@ func (k *kubelet) plays(node talos.KubernetesNode) bool {
 }
 
 func (k *kubelet) live(ctx context.Context) {
-	if k.until(ctx, k.connect) != nil || k.until(ctx, k.join) != nil || k.until(ctx, k.register) != nil {
+	if k.until(ctx, k.connect) != nil || k.until(ctx, k.join) != nil || k.register(ctx) != nil {
 		return
 	}
 	var talos sync.WaitGroup
@@ -139,13 +138,34 @@ func (k *kubelet) connect(context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.client, err = newClient(config)
-	return err
+	client, err := newClient(config)
+	if err != nil {
+		return err
+	}
+	k.client = client
+	return nil
 }
 
-// register creates the Node or adopts the existing one. A Node that is deleted later is not created again before the next
-// start, as with a real kubelet (pkg/kubelet/kubelet_node_status.go).
+// register creates the Node or adopts the existing one, and reports for the first time. A Node that is deleted later is not created again
+// before the next start, also if the first report has still to be repeated (pkg/kubelet/kubelet_node_status.go: registrationCompleted is set
+// before the status is updated). It fails with the context only.
 func (k *kubelet) register(ctx context.Context) error {
+	if err := k.until(ctx, k.createNode); err != nil {
+		return err
+	}
+	if err := k.until(ctx, k.renewLease); err != nil {
+		return err
+	}
+	return k.until(ctx, func(ctx context.Context) error {
+		err := k.updateStatus(ctx)
+		if apierrors.IsNotFound(err) {
+			return nil // the Node was deleted: the next renewals of the lease report it
+		}
+		return err
+	})
+}
+
+func (k *kubelet) createNode(ctx context.Context) error {
 	wanted, err := newNode(k.node, time.Now())
 	if err != nil {
 		return err
@@ -157,7 +177,7 @@ func (k *kubelet) register(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register the Node: %w", err)
 	}
-	return errors.Join(k.renewLease(ctx), k.updateStatus(ctx))
+	return nil
 }
 
 // takeUp sets a kubelet's own labels on an existing Node.

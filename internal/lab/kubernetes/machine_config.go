@@ -11,7 +11,6 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
@@ -20,7 +19,7 @@ import (
 // an earlier configuration (k8s/node_apply.go). A control plane does so as administrator, a worker as its kubelet, which must
 // not set labels such as node-role.kubernetes.io.
 func (k *kubelet) applyMachineConfig(ctx context.Context) error {
-	var client kubernetes.Interface = k.client
+	client := k.client
 	if k.node.Config.Machine().Type().IsControlPlane() {
 		own, err := k.plane.current()
 		if err != nil {
