@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/repositorytest"
 )
 
 // Workshop is a folder for the duration of a test run, in which the tool is built. Its labs end with it.
@@ -47,9 +48,12 @@ func (w *Workshop) Close() error { return errors.Join(w.lifeline.Close(), os.Rem
 // ToolVariable is the environment variable with the path of a built em-infra.
 const ToolVariable = "EM_INFRA_TEST_TOOL"
 
-// Tool returns the em-infra under test, built once.
+// Tool returns the em-infra under test, built once. The result of the test depends on all sources from now on.
 func (w *Workshop) Tool() (string, error) {
 	w.build.Do(func() {
+		if w.err = repositorytest.DependOnSources(); w.err != nil {
+			return
+		}
 		if w.tool = os.Getenv(ToolVariable); w.tool != "" {
 			return
 		}

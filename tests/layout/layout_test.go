@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/repositorytest"
 )
 
 const module = "github.com/em-infra/em-infra"
@@ -183,6 +185,7 @@ func (all imports) reached(from string) []string {
 // list returns the imports of all packages of the module, and of those of other modules that they need.
 func list(t *testing.T) imports {
 	t.Helper()
+	require.NoError(t, repositorytest.DependOnSources())
 	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports", module+"/...")
 	command.Dir = "../.."
 	var stderr bytes.Buffer

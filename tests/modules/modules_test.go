@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/repositorytest"
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
@@ -62,6 +63,7 @@ func TestStandInForKubernetes(t *testing.T) {
 // again.
 func testModule(t *testing.T, module string, environ ...string) {
 	t.Helper()
+	require.NoError(t, repositorytest.DependOnSources())
 	test := exec.Command("go", "test", "-trimpath", "-timeout", "60m", "./...")
 	test.Dir = filepath.Join(root, module)
 	test.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"}, environ)
@@ -73,6 +75,7 @@ func testModule(t *testing.T, module string, environ ...string) {
 // TestFormat: gofmt has nothing to change in what is under version control.
 func TestFormat(t *testing.T) {
 	t.Parallel()
+	require.NoError(t, repositorytest.DependOnSources())
 	list := exec.Command("git", "ls-files", "*.go")
 	list.Dir = root
 	files, err := list.Output()

@@ -15,6 +15,7 @@ import (
 // Start runs a server with an empty bucket until the test ends, and returns the URL of the bucket, states. Any key opens it.
 func Start(t *testing.T) string {
 	t.Helper()
+	require.NoError(t, repositorytest.DependOn("tests/s3"))
 	module, err := repositorytest.Path("tests/s3")
 	require.NoError(t, err)
 	server := exec.Command("go", "run", "-trimpath", ".") // Go keeps the program in its cache, linked
