@@ -10,7 +10,7 @@ import (
 type SiteOperation string
 
 // The operations on a site. Those that change it stop at the first stack that is refused or fails, because the layers above stand on it; the
-// others look at all stacks.
+// others look at all stacks. An interrupt stops each of them.
 const (
 	// SiteUp is [Operator.Up], the lowest layer first. Rehearsals of stacks of one Proxmox VE share a lab from then on.
 	SiteUp SiteOperation = "up"

@@ -27,7 +27,7 @@ var _ siteStacks = projectSite{}
 
 // siteOrder is how an operation goes through the stacks of a site.
 type siteOrder struct {
-	stops      bool // at the first stack on which it does not end well
+	stops      bool // at the first stack on which it does not end well, and not only after an interrupt
 	fromTop    bool // from the highest layer to the lowest
 	sharesLabs bool // from then on
 	work       func(*SiteStack, context.Context, *Operator) error
@@ -40,7 +40,8 @@ var siteOrders = map[SiteOperation]siteOrder{
 	SiteDestroy: {stops: true, fromTop: true, work: (*SiteStack).destroy},
 }
 
-// Run works on one stack after the other. A context that has ended is left to the operation on each stack, which says what that means there.
+// Run works on one stack after the other. What it means that the context has ended is said by the operation on the stack that is under way, or
+// that comes next; no stack is begun after that one.
 func (r siteRun) Run(ctx context.Context) (*SiteResult, error) {
 	order, known := siteOrders[r.Operation]
 	if !known {
@@ -62,7 +63,7 @@ func (r siteRun) Run(ctx context.Context) (*SiteResult, error) {
 		if result.Stopped() == nil {
 			r.Events.Begun(one)
 			one.Err = r.Stacks.Work(ctx, r.Operation, &one)
-			one.Outcome, one.Stops = outcomeOf(one.Err), order.stops && one.Err != nil
+			one.Outcome, one.Stops = outcomeOf(one.Err), one.Err != nil && (order.stops || ctx.Err() != nil)
 			r.Events.Ended(one)
 		}
 		result.Stacks = append(result.Stacks, one)

@@ -51,7 +51,7 @@ var siteWell = map[operator.SiteOperation]string{
 	operator.SiteUp: "up", operator.SitePreview: "no changes", operator.SiteStatus: "sound", operator.SiteDestroy: "gone",
 }
 
-// writeSite prints what came of each stack, and how to go on after one that an operation has stopped at.
+// writeSite prints what came of each stack, and what to do after one that an operation has stopped at.
 func writeSite(out io.Writer, operation operator.SiteOperation, result *operator.SiteResult) error {
 	table := terminal.Table{Header: []string{"STACK", "KIND", "RESULT"}}
 	for _, one := range result.Stacks {
@@ -65,9 +65,17 @@ func writeSite(out io.Writer, operation operator.SiteOperation, result *operator
 		return err
 	}
 	if stopped := result.Stopped(); stopped != nil {
-		fmt.Fprintf(out, "stopped at %s: do what its message says, then run `%s` again, which goes on from there\n", stopped.Stack, typed("site %s", operation))
+		fmt.Fprintf(out, "stopped at %s: %s\n", stopped.Stack, fmt.Sprintf(siteAgain[operation], typed("site %s", operation)))
 	}
 	return nil
+}
+
+// siteAgain are what to do after an operation that has stopped at a stack. One that only looks at stacks stops at nothing but an interrupt.
+var siteAgain = map[operator.SiteOperation]string{
+	operator.SiteUp:      "do what its message says, then run `%s` again, which goes on from there",
+	operator.SitePreview: "run `%s` again, which begins with the first stack",
+	operator.SiteStatus:  "run `%s` again, which begins with the first stack",
+	operator.SiteDestroy: "do what its message says, then run `%s` again, which goes on from there",
 }
 
 // sitePrinter prints the begin and the end of each stack.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,7 +22,8 @@ func TestASiteIsRefusedAsAWhole(t *testing.T) {
 		"other: its inventory is not valid: see `em-infra validate --stack other`\n"}, em(t.Context(), "site", "up"))
 }
 
-// TestASiteStopsAtTheFirstStackThatIsRefused: the layers come in their order, and what comes after is not begun. A preview looks at all.
+// TestASiteStopsAtTheFirstStackThatIsRefused: the layers come in their order, and what comes after is not begun. A preview looks at all,
+// unless it is interrupted.
 func TestASiteStopsAtTheFirstStackThatIsRefused(t *testing.T) {
 	root := project(t)
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "stacks", "site"), 0o700))
@@ -55,6 +57,13 @@ stopped at site: do what its message says, then run `+"`em-infra site up` again,
 	require.Equal(t, exitRefused, asked.code, asked.err)
 	require.Contains(t, asked.out, "site     hosts     refused\nk3s-dev  platform  refused\n")
 	require.Contains(t, em(t.Context(), "site", "status", "--help").out, ", 3 a stack is refused, ", "each exit code is in the help")
+
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for _, verb := range []string{"preview", "status"} {
+		require.Equal(t, "site (hosts), 1 of 2\n\nSTACK    KIND      RESULT\nsite     hosts     refused\nk3s-dev  platform  not begun\n"+
+			"stopped at site: run `em-infra site "+verb+"` again, which begins with the first stack\n", em(interrupted, "site", verb).out)
+	}
 
 	down := em(t.Context(), "site", "destroy", "--yes")
 	require.Equal(t, exitRefused, down.code)
