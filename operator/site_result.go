@@ -68,7 +68,7 @@ type SiteResult struct {
 	Stacks []SiteStack
 }
 
-// Stopped returns the stack that the run stopped at, and the same run of up and destroy goes on from there; nil if it stopped at none.
+// Stopped returns the stack that the run stopped at; nil if it stopped at none. An up or a destroy that is run again goes on from there.
 func (r *SiteResult) Stopped() *SiteStack {
 	if i := slices.IndexFunc(r.Stacks, func(one SiteStack) bool { return one.Stops }); i >= 0 {
 		return &r.Stacks[i]

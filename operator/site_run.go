@@ -27,7 +27,7 @@ var _ siteStacks = projectSite{}
 
 // siteOrder is how an operation goes through the stacks of a site.
 type siteOrder struct {
-	stops      bool // at the first stack on which it does not end well, and not only after an interrupt
+	stops      bool // at the first stack on which it does not end well; otherwise only after an interrupt
 	fromTop    bool // from the highest layer to the lowest
 	sharesLabs bool // from then on
 	work       func(*SiteStack, context.Context, *Operator) error
@@ -40,8 +40,8 @@ var siteOrders = map[SiteOperation]siteOrder{
 	SiteDestroy: {stops: true, fromTop: true, work: (*SiteStack).destroy},
 }
 
-// Run works on one stack after the other. What it means that the context has ended is said by the operation on the stack that is under way, or
-// that comes next; no stack is begun after that one.
+// Run works on one stack after the other. If the context ends, the operation on the stack says what that means there, and no stack is begun after
+// one that has not ended well.
 func (r siteRun) Run(ctx context.Context) (*SiteResult, error) {
 	order, known := siteOrders[r.Operation]
 	if !known {

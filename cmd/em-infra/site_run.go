@@ -70,12 +70,14 @@ func writeSite(out io.Writer, operation operator.SiteOperation, result *operator
 	return nil
 }
 
-// siteAgain are what to do after an operation that has stopped at a stack. One that only looks at stacks stops at nothing but an interrupt.
+const (
+	goesOn     = "do what its message says, then run `%s` again, which goes on from there"
+	beginsAnew = "run `%s` again, which begins with the first stack"
+)
+
+// siteAgain is what to do after an operation that has stopped at a stack. One that only looks at stacks stops after an interrupt only.
 var siteAgain = map[operator.SiteOperation]string{
-	operator.SiteUp:      "do what its message says, then run `%s` again, which goes on from there",
-	operator.SitePreview: "run `%s` again, which begins with the first stack",
-	operator.SiteStatus:  "run `%s` again, which begins with the first stack",
-	operator.SiteDestroy: "do what its message says, then run `%s` again, which goes on from there",
+	operator.SiteUp: goesOn, operator.SitePreview: beginsAnew, operator.SiteStatus: beginsAnew, operator.SiteDestroy: goesOn,
 }
 
 // sitePrinter prints the begin and the end of each stack.

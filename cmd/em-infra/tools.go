@@ -37,9 +37,9 @@ func newToolsInstallCommand() *cobra.Command {
 		Short: "Get the tools: official ones if available, else built from Go modules",
 		Long: `Get the tools at the versions that the program's SDKs ask for. The pulumi on PATH is used when it is recent enough,
 and the official plugins are installed when their servers answer. What cannot be had is built from Go modules, which
-takes about fifteen minutes on two cores the first time, and kept in $EM_INFRA_CACHE (default: em-infra in the user's cache
+takes ten to twenty minutes on two cores the first time, and kept in $EM_INFRA_CACHE (default: em-infra in the user's cache
 folder). Every other command does this by itself; this one is for doing it beforehand. A rehearsal needs the Kubernetes
-control plane besides, which takes about five minutes more. That of another minor release is built
+control plane besides, which takes five to ten minutes more. That of another minor release is built
 only with --kubernetes: once it is there, labs that are started run it for the clusters whose inventory says that release.`,
 		Example: `  em-infra tools install
   em-infra tools install --lab         # what a rehearsal needs, too

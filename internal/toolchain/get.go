@@ -80,7 +80,7 @@ func (in *installer) announce(todo []*wanted) {
 		}
 	}
 	if cold > 0 {
-		in.progress.line("%d of the tools are built from Go modules: up to %s on two cores, once; they stay in %s",
+		in.progress.line("%d of the tools are built from Go modules: up to %s on two cores, twice that on slow ones, once; they stay in %s",
 			len(todo), span(cold.Round(time.Minute)), in.cache)
 	}
 }

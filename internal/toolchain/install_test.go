@@ -52,7 +52,7 @@ func TestInstallBuildsWhatIsMissingAndFindsItAgain(t *testing.T) {
 	require.Equal(t, "api.github.com cannot be reached: no network here", first.Tools[1].Reason)
 	require.Equal(t, []string{
 		"official plugins cannot be had from api.github.com (no network here), get.pulumi.com (no network here)",
-		"5 of the tools are built from Go modules: up to 10 min on two cores, once; they stay in " + opts.CacheDir,
+		"5 of the tools are built from Go modules: up to 10 min on two cores, twice that on slow ones, once; they stay in " + opts.CacheDir,
 		"building pulumi v3.254.0 (1 of 5)", "pulumi v3.254.0: built (1 of 5",
 		"building proxmoxve v6.18.1 (2 of 5)", "proxmoxve v6.18.1: built (2 of 5",
 		"building talos v0.7.1 (3 of 5)", "talos v0.7.1: built (3 of 5",
