@@ -34,6 +34,8 @@ func BenchmarkCompiled(b *testing.B) {
 			{"tools/kwok", "."},
 			{"tools/standin/kubernetes", "./..."},
 			{"tools/standin/language", "./..."},
+			{"tests/kubectl", "."},
+			{"tests/provider", "-test", "./..."},
 		} {
 			added := 0
 			for _, p := range packagesOf(b, build[0], build[1:]...) {

@@ -15,7 +15,7 @@ import (
 )
 
 // built are the modules whose programs and tests a first run compiles.
-var built = []string{".", "tests/provider", "tools", "tools/cli", "tools/controlplane", "tools/kwok", "tools/standin/kubernetes", "tools/standin/language"}
+var built = []string{".", "tests/kubectl", "tests/provider", "tools", "tools/cli", "tools/controlplane", "tools/kwok", "tools/standin/kubernetes", "tools/standin/language"}
 
 // TestModulesShareWhatTheyCompile: Go compiles a package once for all modules that have it and all that it imports at the same versions. What
 // most of them share are the client of Kubernetes and gRPC (docs/decisions/0137).
