@@ -17,6 +17,8 @@ require (
 	github.com/bpg/terraform-provider-proxmox v0.73.0
 	// command: the globs of assetPaths and archivePaths, as the official provider reads them.
 	github.com/gobwas/glob v0.2.3
+	// proxmoxve: the schema of Terraform's resources, which like_official.go changes; the bridge's own copy of it replaces it below.
+	github.com/hashicorp/terraform-plugin-sdk/v2 v2.36.1
 	// command: the framework that the official provider is written with.
 	github.com/pulumi/pulumi-go-provider v1.1.2
 	// proxmoxve and talos: what makes a Pulumi provider of a Terraform provider.
@@ -29,8 +31,6 @@ require (
 	github.com/stretchr/testify v1.11.1
 	google.golang.org/protobuf v1.36.11
 )
-
-require github.com/hashicorp/terraform-plugin-sdk/v2 v2.36.1
 
 require (
 	cel.dev/expr v0.25.1 // indirect
