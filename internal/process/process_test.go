@@ -1,6 +1,8 @@
 package process_test
 
 import (
+	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -11,11 +13,16 @@ import (
 	"github.com/em-infra/em-infra/internal/process"
 )
 
-// started returns a process that does nothing. It ends with the test.
+// started returns a process that waits for its input. It ends with the test. It has answered once: Linux closes what execve(2) does
+// not pass on, for which Start waits, before the arguments of the new program are in place.
 func started(t *testing.T) *exec.Cmd {
 	t.Helper()
-	command := exec.Command("sleep", "600")
+	command := exec.Command("cat", "-u")
 	process.Lead(command)
+	input, err := command.StdinPipe()
+	require.NoError(t, err)
+	output, err := command.StdoutPipe()
+	require.NoError(t, err)
 	require.NoError(t, command.Start())
 	t.Cleanup(func() {
 		if command.ProcessState == nil {
@@ -23,6 +30,11 @@ func started(t *testing.T) *exec.Cmd {
 			require.EqualError(t, command.Wait(), "signal: killed")
 		}
 	})
+	_, err = io.WriteString(input, "ready\n")
+	require.NoError(t, err)
+	line, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
 	return command
 }
 
@@ -31,8 +43,8 @@ func TestFind(t *testing.T) {
 	pid := started(t).Process.Pid
 	found, err := process.Find(pid)
 	require.NoError(t, err)
-	require.Equal(t, process.Process{PID: pid, Parent: os.Getpid(), Name: "sleep", Program: "sleep"}, found)
-	require.True(t, found.Runs("sleep"))
+	require.Equal(t, process.Process{PID: pid, Parent: os.Getpid(), Name: "cat", Program: "cat"}, found)
+	require.True(t, found.Runs("cat"))
 	require.False(t, found.Runs("pulumi"))
 	all, err := process.List()
 	require.NoError(t, err)
