@@ -15,7 +15,7 @@ import (
 )
 
 // Passphrase is the passphrase that seals the secrets of a stack. The derivation of its key takes a fifth of a second of
-// processor time, and is done once for each salt.
+// processor time, or two thirds where the processor has no instructions for SHA-256, and is done once for each salt.
 type Passphrase struct {
 	phrase string
 
@@ -81,11 +81,16 @@ func (p *Passphrase) crypter(salt string) (config.Crypter, error) {
 	if word, err := crypter.DecryptValue(context.Background(), proof); err != nil || word != proofWord {
 		return nil, errNotOpened
 	}
+	p.keep(salt, crypter)
+	return crypter, nil
+}
+
+// keep stores what crypter returns next time. The caller holds the lock.
+func (p *Passphrase) keep(salt string, crypter config.Crypter) {
 	if p.crypters == nil {
 		p.crypters = map[string]config.Crypter{}
 	}
 	p.crypters[salt] = crypter
-	return crypter, nil
 }
 
 // newSalt returns a salt with its text, to be checked by crypter (same file, NewPassphraseSecretsManager).
@@ -93,8 +98,16 @@ func (p *Passphrase) newSalt(ctx context.Context) (string, error) {
 	if p == nil {
 		return "", errNotOpened
 	}
-	salt := make([]byte, saltLength)
-	_, _ = rand.Read(salt) // never fails
-	proof, err := config.NewSymmetricCrypterFromPassphrase(p.phrase, salt).EncryptValue(ctx, proofWord)
-	return saltVersion + ":" + base64.StdEncoding.EncodeToString(salt) + ":" + proof, err
+	bytes := make([]byte, saltLength)
+	_, _ = rand.Read(bytes) // never fails
+	crypter := config.NewSymmetricCrypterFromPassphrase(p.phrase, bytes)
+	proof, err := crypter.EncryptValue(ctx, proofWord)
+	if err != nil {
+		return "", err
+	}
+	salt := saltVersion + ":" + base64.StdEncoding.EncodeToString(bytes) + ":" + proof
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keep(salt, crypter)
+	return salt, nil
 }
