@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -152,26 +150,11 @@ func freePort(t *testing.T) netip.AddrPort {
 	return netip.MustParseAddrPort(loopbacktest.Refused(t))
 }
 
-// freeNetwork returns a loopback network that no lab uses.
-func freeNetwork(t *testing.T) netip.Prefix {
-	t.Helper()
-	for range 100 {
-		network := netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(100 + rand.IntN(100)), byte(rand.IntN(256)), 0}), 24)
-		listener, err := net.Listen("tcp", netip.AddrPortFrom(network.Addr(), 50000).String())
-		if err == nil {
-			require.NoError(t, listener.Close())
-			return network
-		}
-	}
-	t.Fatal("no free loopback network")
-	return netip.Prefix{}
-}
-
 // described returns a description as a lab chooses it.
 func described(t *testing.T) lab.Description {
 	t.Helper()
 	return lab.Description{
-		Stack: "k3s-dev", Host: "vmhost", Network: freeNetwork(t), Proxmox: freePort(t), Factory: freePort(t),
+		Stack: "k3s-dev", Host: "vmhost", Network: loopbacktest.Network(t), Proxmox: freePort(t), Factory: freePort(t),
 		Token: "em-infra@pve!rehearsal=madeup", TimeScale: 0.25, Release: schema.Release91, Seed: "lucky",
 	}
 }

@@ -2,8 +2,6 @@ package kubernetes_test
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/netip"
 	"sync"
 	"testing"
@@ -18,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 )
 
 // etcdCluster is the ID of the etcd in all tests. Each test has its own folder.
@@ -43,7 +42,7 @@ type site struct {
 // newSite returns a site with its endpoint on .10 of a free network.
 func newSite(t testing.TB, bundle func() (*secrets.Bundle, error)) *site {
 	t.Helper()
-	network := freeNetwork(t)
+	network := loopbacktest.Network(t)
 	made, err := bundle()
 	require.NoError(t, err)
 	input, err := generate.NewInput("k3s-dev", "https://"+number(network, 10).String()+":6443", constants.DefaultKubernetesVersion,
@@ -51,26 +50,6 @@ func newSite(t testing.TB, bundle func() (*secrets.Bundle, error)) *site {
 		generate.WithAdditionalSubjectAltNames([]string{"api.example.org"}))
 	require.NoError(t, err)
 	return &site{t: t, network: network, input: input}
-}
-
-// networks are those of all tests of this process: a test may be between two listeners on its own.
-var networks sync.Map
-
-func freeNetwork(t testing.TB) netip.Prefix {
-	t.Helper()
-	for range 100 {
-		network := netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(200 + rand.IntN(50)), byte(rand.IntN(256)), 0}), 24)
-		if _, taken := networks.LoadOrStore(network, true); taken {
-			continue
-		}
-		listener, err := net.Listen("tcp", netip.AddrPortFrom(number(network, 10), 6443).String())
-		if err == nil {
-			require.NoError(t, listener.Close())
-			return network
-		}
-	}
-	t.Fatal("no free loopback network")
-	return netip.Prefix{}
 }
 
 func number(network netip.Prefix, last byte) netip.Addr {

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
@@ -116,7 +117,7 @@ func echo(t *testing.T) netip.AddrPort {
 
 func TestFront(t *testing.T) {
 	t.Parallel()
-	network := freeNetwork(t)
+	network := loopbacktest.Network(t)
 	one, two := netip.AddrPortFrom(number(network, 1), 6443), netip.AddrPortFrom(number(network, 2), 6443)
 	front, target := kubernetes.NewFront(), echo(t)
 	t.Cleanup(front.Close)

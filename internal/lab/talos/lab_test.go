@@ -3,7 +3,6 @@ package talos_test
 import (
 	"crypto/tls"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"sync"
@@ -13,11 +12,11 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 )
 
 const (
@@ -52,7 +51,7 @@ type adminKey struct {
 func newLab(t testing.TB, changes ...func(*talos.Config)) *lab {
 	t.Helper()
 
-	l := &lab{t: t, network: freeNetwork(t), faults: fault.NewSet([32]byte{}, talos.FaultKinds()), log: &syncBuffer{}, admins: map[adminKey]*client.Client{}}
+	l := &lab{t: t, network: loopbacktest.Network(t), faults: fault.NewSet([32]byte{}, talos.FaultKinds()), log: &syncBuffer{}, admins: map[adminKey]*client.Client{}}
 	l.config = talos.Config{StateDir: t.TempDir(), Faults: talos.NewFaultSet(l.faults, nil), Log: l.log, OnPowerOff: func(vmid int) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -95,26 +94,6 @@ func (l *lab) poweredOff() []int {
 	defer l.mu.Unlock()
 
 	return append([]int(nil), l.off...)
-}
-
-// freeNetwork returns a free loopback network.
-func freeNetwork(t testing.TB) netip.Prefix {
-	t.Helper()
-
-	for range 100 {
-		network := netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(100 + rand.IntN(100)), byte(rand.IntN(256)), 0}), 24)
-
-		listener, err := net.Listen("tcp", netip.AddrPortFrom(host(network, 11), constants.ApidPort).String())
-		if err == nil {
-			require.NoError(t, listener.Close())
-
-			return network
-		}
-	}
-
-	t.Fatal("no free loopback network")
-
-	return netip.Prefix{}
 }
 
 func host(network netip.Prefix, number int) netip.Addr {

@@ -37,10 +37,11 @@ var clusterSecrets = sync.OnceValues(NewSecrets)
 func NewCluster(t testing.TB, release, kubernetes string, config talos.Config) *Cluster {
 	t.Helper()
 	config.StateDir = t.TempDir()
+	network := FreeAddress(t, First) // given back after the nodes have stopped
 	fleet, err := talos.NewFleet(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, fleet.Close()) })
-	return &Cluster{Fleet: fleet, t: t, network: FreeAddress(t, First), talos: release, kubernetes: kubernetes}
+	return &Cluster{Fleet: fleet, t: t, network: network, talos: release, kubernetes: kubernetes}
 }
 
 // Address returns that of a VMID, which is below 256.

@@ -4,7 +4,6 @@ package talostest
 import (
 	"crypto/tls"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
@@ -12,10 +11,10 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
@@ -30,20 +29,12 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// FreeAddress returns a loopback address that ends with a number, and whose Talos port is free. The other addresses of its /24 are
-// free too, unless another test uses some of them.
+// FreeAddress returns an address that ends with a number, in a loopback network of its own.
 func FreeAddress(t testing.TB, last byte) netip.Addr {
 	t.Helper()
-	for range 100 {
-		address := netip.AddrFrom4([4]byte{127, byte(100 + rand.IntN(150)), byte(rand.IntN(256)), last})
-		listener, err := net.Listen("tcp", netip.AddrPortFrom(address, constants.ApidPort).String())
-		if err == nil {
-			require.NoError(t, listener.Close())
-			return address
-		}
-	}
-	t.Fatal("no free loopback address")
-	return netip.Addr{}
+	four := loopbacktest.Network(t).Addr().As4()
+	four[3] = last
+	return netip.AddrFrom4(four)
 }
 
 // Hardware returns a machine with a blank disk of 64 GiB that boots the ISO of a release such as v1.12.4. The VMID is below 256.
