@@ -13,7 +13,7 @@ import (
 // stays as it is, until the protection is taken back.
 func TestE2EAProtectedClusterIsNotDestroyed(t *testing.T) {
 	t.Parallel()
-	r := newRehearsal(t, "e2e-protect")
+	r := standing(t, pair)
 	r.protect("false", "true")
 	r.mustRun(0, "up", "--lab", "--yes")
 	plain := r.plainEngine()
@@ -22,8 +22,8 @@ func TestE2EAProtectedClusterIsNotDestroyed(t *testing.T) {
 	seen, state := len(r.calls()), r.digests()
 
 	output := r.mustRun(3, "destroy", "--lab", "--yes")
-	require.Contains(t, output, "e2e-protect is protected (command, k3s-dev, k3s-dev-bootstrap, ")
-	require.Contains(t, output, "and nothing was touched: set protect: false in cluster.yaml and in nodes.yaml, run `em-infra up --stack e2e-protect --inventory ")
+	require.Contains(t, output, r.stack+" is protected (command, k3s-dev, k3s-dev-bootstrap, ")
+	require.Contains(t, output, "and nothing was touched: set protect: false in cluster.yaml and in nodes.yaml, run `em-infra up --stack "+r.stack+" --inventory ")
 	_, err = plain.Destroy(t.Context(), optdestroy.ProgressStreams(io.Discard))
 	require.ErrorContains(t, err, "because it is protected. To unprotect the resource, either remove the `protect` flag")
 	require.Empty(t, writes(r.calls()[seen:]))

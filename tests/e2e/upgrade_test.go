@@ -19,8 +19,8 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2EUpgrade moves three control planes and two workers to other releases of Talos: by a run that is killed while the first
-// node is upgraded, by one that stops at a node that went back to its former release, by one that ends it, and by a plain Pulumi.
+// TestE2EUpgrade moves three control planes and two workers to another release of Talos: by a run that is killed while the first
+// node is upgraded, by one that stops at a node that went back to its former release, and by one that ends it.
 func TestE2EUpgrade(t *testing.T) {
 	t.Parallel()
 	r := standing(t, five)
@@ -44,8 +44,19 @@ func TestE2EUpgrade(t *testing.T) {
 	r.nodesAreReady(fiveNodes...)
 	r.mustRun(0, "preview", "--lab")
 
-	r.edit("cluster.yaml", "version: v1.12.10", "version: v1.12.11")
-	began = time.Now()
+	r.goesBackAndForth("k3s-dev-worker-2", "v1.12.4", "v1.12.10")
+	kept()
+}
+
+// TestE2EUpgradeByPlainPulumi moves the same nodes by a plain Pulumi, which also finishes what a killed run has left.
+func TestE2EUpgradeByPlainPulumi(t *testing.T) {
+	t.Parallel()
+	extended(t)
+	r := standing(t, five)
+	kept := r.writesObject("before-v1-12-11")
+
+	r.edit("cluster.yaml", "version: v1.12.4", "version: v1.12.11")
+	began := time.Now()
 	r.leavesCordoned("k3s-dev-worker-2", "v1.12.11")
 	r.nodesAreReady(fiveNodes...)
 	stack := r.plainEngineWith(stacks.Options{})
@@ -56,8 +67,6 @@ func TestE2EUpgrade(t *testing.T) {
 	r.upgradedOneAfterTheOther(r.talosLog(began), 5)
 	r.nodesAreReady(fiveNodes...)
 	r.mustRun(0, "preview", "--lab")
-
-	r.goesBackAndForth("k3s-dev-worker-2")
 	kept()
 }
 
@@ -93,16 +102,16 @@ func (r *rehearsal) leavesCordoned(node, version string) {
 	require.True(r.t, r.isCordoned(node), "Talos takes its own cordons back only")
 }
 
-// goesBackAndForth rolls a node back, which the next up sees and takes back.
-func (r *rehearsal) goesBackAndForth(node string) {
+// goesBackAndForth rolls a node back to its former release, which the next up sees and takes back.
+func (r *rehearsal) goesBackAndForth(node, former, release string) {
 	r.t.Helper()
 	output := r.mustRun(0, "node", "rollback", "--lab", "--yes", node)
-	require.Contains(r.t, output, node+" runs v1.12.10 (schematic ")
-	require.Equal(r.t, "v1.12.10", r.releases()[4])
+	require.Contains(r.t, output, node+" runs "+former+" (schematic ")
+	require.Equal(r.t, former, r.releases()[4])
 	r.nodesAreReady(fiveNodes...)
-	require.Regexp(r.t, "UPGRADE +"+node+" +Talos v1.12.10 → v1.12.11", r.mustRun(2, "preview", "--lab"))
+	require.Regexp(r.t, "UPGRADE +"+node+" +Talos "+former+" → "+release, r.mustRun(2, "preview", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes", "--only-node", node)
-	require.Equal(r.t, slices.Repeat([]string{"v1.12.11"}, 5), r.releases())
+	require.Equal(r.t, slices.Repeat([]string{release}, 5), r.releases())
 	r.mustRun(0, "preview", "--lab")
 }
 
