@@ -8,7 +8,7 @@ import (
 )
 
 // Networks of tests begin with 127.100 to 127.199, beside those of labs.
-const firstByte, bytes = 100, 100
+const firstByte, firstBytes = 100, 100
 
 // The address and the port of a network on which its test listens. No machine has them.
 const claimedNumber, claimedPort = 254, 50999
@@ -18,7 +18,7 @@ const claimedNumber, claimedPort = 254, 50999
 func Network(t testing.TB) netip.Prefix {
 	t.Helper()
 	for range 100 {
-		address := netip.AddrFrom4([4]byte{127, byte(firstByte + rand.IntN(bytes)), byte(rand.IntN(256)), claimedNumber})
+		address := netip.AddrFrom4([4]byte{127, byte(firstByte + rand.IntN(firstBytes)), byte(rand.IntN(256)), claimedNumber})
 		claim, err := net.Listen("tcp", netip.AddrPortFrom(address, claimedPort).String())
 		if err != nil {
 			continue

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/loopbacktest"
 )
 
-// TestNoTwoTestsHaveANetwork takes as many as make two alike almost certain where nobody has claimed them.
+// TestNoTwoTestsHaveANetwork takes as many as make two alike almost certain without a claim.
 func TestNoTwoTestsHaveANetwork(t *testing.T) {
 	t.Parallel()
 	taken := map[netip.Prefix]bool{}
