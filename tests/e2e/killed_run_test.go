@@ -60,11 +60,11 @@ func TestE2EIsKilled(t *testing.T) {
 	}
 	r := newRehearsal(t, killedStack)
 	r.mustRun(0, "up", "--lab", "--yes")
-	kill := r.startToKill("preview", "--lab")
-	r.eventually("the plugins of a preview work", func() bool {
-		programs := programsOf(t, killedStack)
-		return !slices.ContainsFunc(pluginsOfARun, func(plugin string) bool { return !slices.Contains(programs, plugin) })
-	})
+	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22}")
+	r.mustRun(0, "lab", "fault", "set", "clone-hangs")
+	cloned := r.clones()
+	kill := r.startToKill("up", "--lab", "--yes")
+	r.eventually("a clone was asked for", func() bool { return r.clones() > cloned }) // the plugins wait for its end
 	kill()
 	require.NoError(t, os.WriteFile(ready, nil, 0o600))
 	<-t.Context().Done() // it is killed first
