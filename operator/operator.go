@@ -1,4 +1,4 @@
-// package operator brings up, changes, checks and destroys the clusters of stacks. It makes these operations safe: it checks the
+// Package operator brings up, changes, checks and destroys the clusters of stacks. It makes these operations safe: it checks the
 // host before it changes anything, backs up the state, cleans up after killed runs, assesses the changes, asks for consent, and
 // verifies the result.
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// retryDelay is the delay before a failed control plane is started again.
+// retryDelay is the delay before a failed control plane is started again, and before what failed while it serves is tried again.
 const retryDelay = 2 * time.Second
 
 // cluster is one Kubernetes cluster. It runs while one of its control planes runs.
@@ -122,15 +122,11 @@ func (c *cluster) run(m membership) error {
 
 // serve updates the addresses of the API and the running kubelets. Longer tasks are started as work and end with ctx.
 func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlPlane, m membership) {
-	if err := plane.renew(m.controlPlanes); err != nil {
-		c.clusters.report(c.id, "renew the certificate of the Kubernetes API", err)
-	}
+	c.retryAfter(plane.renew(m.controlPlanes), "renew the certificate of the Kubernetes API")
 	runs := c.pods.follow(ctx, m.controlPlanes)
 	plane.want(c.clusters.config.Tools.lineup(runs))
 	c.clusters.reportReplaced(runs)
-	if err := c.front.serve(plane.targets(runs)); err != nil {
-		c.clusters.report(c.id, "open the Kubernetes API", err)
-	}
+	c.retryAfter(c.front.serve(plane.targets(runs)), "open the Kubernetes API")
 	c.stopKubelets(m.kubelets...)
 	for _, node := range m.kubelets {
 		if c.kubelets[node.Hardware.VMID] == nil {
@@ -143,8 +139,14 @@ func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlP
 		plane.applyManifests(ctx, node, report)
 		plane.serveTalosAccounts(ctx, node, report)
 	})
-	if err := plane.orphan(c.ctx, c.hostnames()); err != nil {
-		c.clusters.report(c.id, "mark the Nodes whose kubelets stand still", err)
+	c.retryAfter(plane.orphan(c.ctx, c.hostnames()), "mark the Nodes whose kubelets stand still")
+}
+
+// retryAfter logs an error of serve, after which serve runs again although no member has changed.
+func (c *cluster) retryAfter(err error, what string) {
+	if err != nil {
+		c.clusters.report(c.id, what, err)
+		time.AfterFunc(retryDelay, c.wake)
 	}
 }
 

@@ -3,6 +3,8 @@ package kubernetes_test
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,8 +110,11 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 
 	clusters = kubernetestest.OpenClusters(t, dir, programs)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
+	free := occupy(t, netip.AddrPortFrom(number(s.network, 11), 6443))
 	clusters.NodeChanged(one)
-	shared.eventually("it is back with the lab", shared.answers)
+	shared.eventually("it is back with the lab, on the address that is free", shared.answers)
+	free()
+	first.eventually("and on the one that another process held", first.answers)
 	_, err = shared.CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
 	require.NoError(t, err)
 
@@ -119,6 +124,15 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, etcdCluster))
 		return os.IsNotExist(err)
 	})
+}
+
+// occupy listens on an address until the returned function is called.
+func occupy(t *testing.T, address netip.AddrPort) (free func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", address.String())
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	return func() { require.NoError(t, listener.Close()) }
 }
 
 // versions returns the versions of static pods with the same number of changes.
