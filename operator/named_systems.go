@@ -86,8 +86,8 @@ type dependent struct {
 	systems   []string
 }
 
-// dependentsOf returns the clusters of the project that name systems of a stack, by the names of their stacks. Unknown are the stacks of which
-// that cannot be said, since their files are not valid.
+// dependentsOf returns the clusters of the project that name systems of a stack, by the names of their stacks. unknown are the stacks whose files are
+// not valid, so that it is not known what they name.
 func dependentsOf(w *workspace.Workspace) (found []dependent, unknown []string, err error) {
 	stacks, err := workspace.Stacks(w.Root)
 	if err != nil {
@@ -127,8 +127,8 @@ func clusterOf(root, stack string) (*inventory.Inventory, error) {
 	return inventory.Load(dir)
 }
 
-// checkNamed refuses an inventory of systems that lacks what clusters of the project name of it. The error is an [inventory.Problems]. A cluster
-// whose files are not valid is left out: a command for it reports that.
+// checkNamed refuses an inventory of systems with which the nameservers of a cluster of the project are not valid, e.g. because it lacks a system
+// that the cluster names. The error is an [inventory.Problems]. A cluster whose files are not valid is left out: a command for it reports that.
 func (o *Operator) checkNamed(content Content) error {
 	layer, areSystems := content.(systemsLayer)
 	if !areSystems {
@@ -157,8 +157,8 @@ func (o *Operator) checkNamed(content Content) error {
 	return found.OrNil()
 }
 
-// checkNotNeeded refuses to delete the systems of an inventory while nodes are on the host that have some of them as nameservers: they could
-// not pull an image any more.
+// checkNotNeeded refuses to delete the systems of an inventory while nodes on the host have some of them as nameservers: the nodes could not pull an
+// image any more.
 func (o *Operator) checkNotNeeded(ctx context.Context, content Content, host pve.Connection) error {
 	if _, areSystems := content.(systemsLayer); !areSystems {
 		return nil

@@ -32,7 +32,7 @@ func accountOn(t *testing.T, connection truenas.Connection) apitype.DeploymentV3
 	}}
 }
 
-// TestADestroyNeedsTheNAS that the state names, whatever the inventory says. Only a box that does not answer may be gone for good.
+// TestADestroyNeedsTheNAS that the state names, regardless of the inventory. Only a box that does not answer may be gone for good.
 func TestADestroyNeedsTheNAS(t *testing.T) {
 	const (
 		off    = "TrueNAS does not answer at ENDPOINT (unexpected EOF): check the address, and that the box is on"

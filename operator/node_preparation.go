@@ -23,8 +23,8 @@ type nodePreparation struct {
 	own     *ownResources
 }
 
-// makeRoom has nodes register whose Node was deleted by hand, and uncordons those that an ended run has drained: while one is missing or
-// takes no pods, the drain of another may wait for room on it.
+// makeRoom makes nodes whose Node was deleted by hand register again, and uncordons nodes that an ended run has drained. While a node is missing or
+// takes no pods, the drain of another one may wait for room on it.
 func (n nodePreparation) makeRoom(ctx context.Context) error {
 	sources, err := n.sources.ofCluster(ctx)
 	if err != nil || len(sources.Talosconfig) == 0 {
@@ -61,14 +61,14 @@ func (n nodePreparation) uncordonReturning(ctx context.Context, talosconfig []by
 	return err
 }
 
-// tellUncordoned says which nodes take pods again.
+// tellUncordoned reports which nodes take pods again.
 func (o *Operator) tellUncordoned(names []string) {
 	for _, name := range names {
 		o.recovered(name + " takes pods again: a run that was interrupted had cordoned it")
 	}
 }
 
-// expelDead removes the members of control planes that leave and are dead.
+// expelDead removes the etcd members of control planes that leave the cluster and are dead.
 func (n nodePreparation) expelDead(ctx context.Context, judged judgement) error {
 	leave := judged.LostControlPlanes()
 	if len(leave) == 0 || judged.Recovers != "" || len(judged.Lost) > 0 { // etcd is restored, or begins anew

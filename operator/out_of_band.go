@@ -23,7 +23,7 @@ type outOfBand struct {
 	Unread   []string // what could not be read, one clause each
 	NoAnswer string   // why the Kubernetes API does not answer; empty if it does
 	Running  running  // the versions of the nodes that answered
-	// Differences say what ByHand means, where the properties of a Command do not.
+	// Differences describe the changes of ByHand that the properties of a Command do not show.
 	Differences []drift.Difference
 }
 

@@ -50,8 +50,8 @@ func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applie
 	l.Unread = slices.DeleteFunc(unread, func(sentence string) bool { return sentence == "" })
 }
 
-// otherRelease returns the change of a node whose release is not the one that the state has: somebody upgraded it or took an upgrade
-// back, or a run was killed before it recorded its upgrade.
+// otherRelease returns the change of a node whose release is not the one that the state has: a user upgraded it or rolled an upgrade back, or a run
+// was killed before it recorded its upgrade.
 func otherRelease(member state.Membership, seen nodeops.Observation) []byHand {
 	recorded, err := nodeops.ReleaseOf(member.Image)
 	if err != nil || seen.Release().Satisfies(recorded) {
@@ -59,7 +59,7 @@ func otherRelease(member state.Membership, seen nodeops.Observation) []byHand {
 	}
 	name := cmp.Or(seen.Schematic, "unknown")
 	if recorded.Schematic == "" || recorded.Schematic == seen.Schematic {
-		name, _, _ = strings.Cut(path.Base(member.Image), ":") // that of an image from elsewhere is no schematic
+		name, _, _ = strings.Cut(path.Base(member.Image), ":") // an image from another place than an Image Factory has a name that is no schematic
 	}
 	runs := path.Join(path.Dir(member.Image), name+":"+seen.Talos)
 	return []byHand{{urn: member.URN, have: map[string]any{state.PropertyUpdate: member.WithImage(runs)}}}

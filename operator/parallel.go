@@ -13,8 +13,8 @@ const (
 	perProcessor     = 4
 )
 
-// parallelFor returns how many resources the engine works on at once at least, if the control planes may wait for a canary: each wait
-// occupies one of its places, and on a computer with one processor it has four. 0 leaves it to the CLI, which reads the variable that own
+// parallelFor returns how many resources the engine has to work on at once if the control planes may wait for a canary: each control plane that waits
+// occupies one of its places, and on a computer with one processor it has four. 0 leaves the number to the CLI, which reads the variable that own
 // looks up.
 func parallelFor(inv *inventory.Inventory, own func(string) (string, bool)) int {
 	if inv == nil || inv.Cluster.Upgrade.Canary == "" {

@@ -38,9 +38,8 @@ func (o UpOptions) span() (span.Span, error) {
 	}
 }
 
-// Narrow limits the engine to the span. If no resource of a later phase exists, the program registers none: then nothing can be
-// deleted and nothing waits for missing resources. Otherwise the program registers all of them, and narrow returns the targets of
-// the run; nil if none are needed.
+// Narrow limits the engine to the span. If no resource of a later phase exists, the program registers none: then nothing can be deleted and nothing
+// waits for missing resources. Otherwise the program registers all of them, and Narrow returns the targets of the run; nil if none are needed.
 func (c stackChanges) Narrow(ctx context.Context, p span.Span) (targets []string, err error) {
 	switch {
 	case p.Node != "":

@@ -22,8 +22,8 @@ func (w work) IsPlanned(fingerprint string) error {
 	}
 }
 
-// CommentMarker returns the first line of the comment of [Preview.WriteMarkdown] for a stack. It does not show, and finds the comment
-// that is to be replaced.
+// CommentMarker returns the first line of the comment of [Preview.WriteMarkdown] for a stack. It is not visible, and identifies the comment that the
+// next one replaces.
 func CommentMarker(stack string) string { return review.Marker(stack) }
 
 // WriteMarkdown writes the preview as a comment for reviewers, in Markdown: what is refused, what each change means, and how to carry out

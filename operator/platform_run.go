@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
-// platformRun does in a run on a platform what concerns its nodes and the Kubernetes API.
+// platformRun does the part of a run on a platform that concerns its nodes and the Kubernetes API.
 type platformRun struct {
 	comparison
 

@@ -40,7 +40,7 @@ type hostChecks struct {
 	byHand     Checks // what they leave to a person at a host
 }
 
-// hostChecks returns the checks before a run. sparesNAS is whether that touches nothing on TrueNAS.
+// hostChecks returns the checks before a run. sparesNAS is whether the run touches nothing on TrueNAS.
 func (s *session) hostChecks(sparesNAS bool) *hostChecks {
 	return &hostChecks{
 		Operator: s.Operator, ownResources: s.own, inventory: s.inventory, layer: s.layer, interfaces: s.interfaces, host: s.host, place: s.place,

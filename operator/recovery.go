@@ -42,7 +42,8 @@ func (o *Operator) recovered(sentences ...string) {
 	}
 }
 
-// hostThatTells returns what makes a client of Proxmox VE, which passes to tell what it waits for. The host may be known later.
+// hostThatTells returns a function that makes a client of Proxmox VE. The client calls tell with what it waits for. The connection may be set after
+// this call.
 func hostThatTells(connection *pve.Connection) func(tell func(string)) (recovering.Host, error) {
 	return func(tell func(string)) (recovering.Host, error) {
 		host, err := pve.NewHost(*connection)

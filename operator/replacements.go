@@ -61,7 +61,7 @@ func (r upRun) replaceOne(ctx context.Context, w work, seen outOfBand, name stri
 	return r.runEngine(ctx, w, true)
 }
 
-// NextToReplace implements [upCluster]: first one that is dead, since etcd takes no new member before it is gone.
+// NextToReplace implements [upCluster]. A dead control plane comes first, since etcd takes no new member before the dead one is gone.
 func (p platformRun) NextToReplace(ctx context.Context, names []string) (string, error) {
 	health, err := p.etcd.health(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p platformRun) NextToReplace(ctx context.Context, names []string) (string,
 	return next, nil
 }
 
-// urgency orders the replacement of control planes: the dead ones, those that are no members and are waited for by the others, the rest.
+// urgency orders the replacement of control planes: first the dead ones, then those that are no members, for which the others wait, then the rest.
 func urgency(members []nodeops.EtcdMember, name string) int {
 	at := slices.IndexFunc(members, func(m nodeops.EtcdMember) bool { return m.Name == name })
 	switch {

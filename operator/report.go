@@ -19,13 +19,13 @@ import (
 
 // ReportOptions are the options of [Operator.Report].
 type ReportOptions struct {
-	// Run is the name of the folder of a run's artifacts: the report is of that run alone, from what it left, and nothing is asked.
-	// Default: none, so that the report is of the stack and of all its runs.
+	// Run is the name of the folder of a run's artifacts. The report is then about that run alone, made from its artifacts only: neither the host nor
+	// the nodes are asked. Default: none, the report is about the stack and all its runs.
 	Run string
 }
 
-// Report returns what is known about the stack as one HTML file: picture, status, what differs, credentials, copies, and the runs along
-// their time. It only reads.
+// Report returns what is known about the stack as one HTML file: picture, status, what differs, credentials, copies, and the runs as timelines. It
+// only reads.
 func (o *Operator) Report(ctx context.Context, options ReportOptions) ([]byte, error) {
 	written := page.Page{Stack: o.workspace.Stack, Rehearsed: o.workspace.Rehearsed, Written: o.clock.Now()}
 	if options.Run != "" {
@@ -53,18 +53,18 @@ func (o *Operator) reportRun(written page.Page, name string) ([]byte, error) {
 	}
 	written.Runs = []artifacts.Past{run}
 	dir := filepath.Join(o.workspace.Artifacts, name, artifacts.DirInventory)
-	if kind, err := manifest.KindOf(dir); err == nil { // it goes by the names of files, so that of any release is known
+	if kind, err := manifest.KindOf(dir); err == nil { // it depends on the names of files only, so the kind is known for any release
 		written.Kind = kind
 	}
 	content, err := loadWritten(dir)
-	if err == nil { // that of another release may have other keys: the run is shown without it
+	if err == nil { // an inventory of another release may have other keys: then the run is shown without it
 		describeContent(&written, content)
 		written.Picture = graph.SVG(unasked(content))
 	}
 	return written.HTML(nil) // the artifacts contain none
 }
 
-// describe fills a page in, and returns what must not be on it.
+// describe fills in a page, and returns the secrets that must not be on it.
 func (s *session) describe(ctx context.Context, written *page.Page) ([]string, error) {
 	found, err := s.status().read(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		differs.Unread = append(differs.Unread, s.place.Complete(inOneLine(err))) // the page has more to say
+		differs.Unread = append(differs.Unread, s.place.Complete(inOneLine(err))) // the rest of the page is written anyway
 	}
 	secrets, err := s.inState().secrets(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *session) describe(ctx context.Context, written *page.Page) ([]string, e
 	return append(secrets, s.engine.secrets...), err
 }
 
-// describeContent writes on a page what the inventory of a stack says of itself.
+// describeContent writes the kind, the cluster and the nodes of an inventory on a page.
 func describeContent(written *page.Page, content Content) {
 	written.Kind = content.Kind()
 	switch content := content.(type) {
@@ -110,8 +110,8 @@ func pictureWith(content Content, found StatusReport) graph.Drawn {
 	return content.(layer).picture(found)
 }
 
-// healthsIn returns whether each node answered as one of the cluster; unknown for one that the report does not have. In maintenance mode
-// it is of none.
+// healthsIn returns for each node whether it answered as a node of the cluster; unknown if the report does not have it. A node in maintenance mode
+// belongs to no cluster.
 func healthsIn(nodes inventory.Nodes, report StatusReport) []graph.Health {
 	healths := make([]graph.Health, len(nodes))
 	for i := range min(len(nodes), len(report.Machines)) { // a report has the machines in the order of the inventory, or none
@@ -127,7 +127,7 @@ func healthsIn(nodes inventory.Nodes, report StatusReport) []graph.Health {
 	return healths
 }
 
-// loadWritten returns the inventory that em-infra itself wrote into a folder, whatever its kind is.
+// loadWritten returns the inventory that em-infra itself wrote into a folder, of any kind.
 func loadWritten(dir string) (Content, error) {
 	kind, err := manifest.KindOf(dir)
 	if err != nil {
@@ -143,7 +143,7 @@ func loadWritten(dir string) (Content, error) {
 	return inv, nil
 }
 
-// resourceNames returns the nodes as the names of their resources begin.
+// resourceNames returns for each node the name with which the names of its resources begin.
 func resourceNames(inv *inventory.Inventory) []string {
 	var names []string
 	for _, node := range inv.Nodes {

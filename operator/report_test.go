@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestThePictureOfAStatus: a node answers if it does so as one of the cluster, as `graph` asks.
+// TestThePictureOfAStatus: a node is healthy if it answers as a node of the cluster, as in `graph`.
 func TestThePictureOfAStatus(t *testing.T) {
 	t.Parallel()
 	for stage, drawn := range map[string]graph.Health{

@@ -56,7 +56,7 @@ const (
 type (
 	// Wait is what an operation waits for, and the command that ends the wait.
 	Wait = progress.Wait
-	// Task of the host.
+	// Task is a task of the host.
 	Task = pve.Task
 	// Cause is a root cause: what is known about it, and what failed because of it.
 	Cause = cause.Cause

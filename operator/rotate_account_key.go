@@ -53,7 +53,7 @@ func newServiceAccountKey(s *session, exported *engine.Exported) (rotation.Repla
 	return rotation.Replacements{{Old: key.Old, New: key.New}}, err
 }
 
-// signByNewKey gives the control planes the new key, and waits until each API server accepts the tokens of each.
+// signByNewKey gives the control planes the new key, and waits until each API server accepts the tokens that each of them issues.
 func signByNewKey(ctx context.Context, r *secretsRun) error {
 	key, err := base64.StdEncoding.DecodeString(r.note.Replacements[0].New)
 	if err != nil {
@@ -73,9 +73,9 @@ func signByNewKey(ctx context.Context, r *secretsRun) error {
 	})
 }
 
-// tokenPatience is how long the controller manager may take to make the tokens in Secrets anew, rolloutPatience how long workloads may take
-// to restart: a node of a DaemonSet after the other, on slow hardware, and unheardPatience how long the Node of a machine that was just
-// stopped may still be Ready.
+// unheardPatience is how long the Node of a machine that was just stopped may still be Ready. tokenPatience is how long the controller manager may
+// take to make the tokens in Secrets anew. rolloutPatience is how long workloads may take to restart: a DaemonSet restarts on one node after the
+// other, on slow hardware.
 const (
 	unheardPatience = 2 * time.Minute
 	tokenPatience   = 5 * time.Minute
@@ -101,7 +101,8 @@ func renewTokens(ctx context.Context, r *secretsRun) error {
 	return health.RestartKubelets(ctx, nil)
 }
 
-// restartAddons restarts what em-infra and Talos have installed, and names where the pods are that are left.
+// restartAddons restarts what em-infra and Talos have installed. It reports the workloads that it leaves to the user, and the other namespaces with
+// pods that may need a restart.
 func restartAddons(ctx context.Context, r *secretsRun) error {
 	namespaces, err := r.addonNamespaces(ctx)
 	if err != nil {
@@ -132,7 +133,7 @@ func restartAddons(ctx context.Context, r *secretsRun) error {
 	return nil
 }
 
-// forgetLost deletes the Nodes of the machines that are left out, after it has said so.
+// forgetLost reports the machines that are left out and lost, and deletes their Nodes.
 func forgetLost(ctx context.Context, r *secretsRun, api kubernetes.Interface) error {
 	lost, err := accounttokens.LostNodes(ctx, api, rolling.Names(r.left), unheardPatience)
 	if err != nil {

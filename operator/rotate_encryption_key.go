@@ -38,7 +38,7 @@ func (o *Operator) RotateEncryptionKey(ctx context.Context, options RotationOpti
 	return o.rotateSecrets(ctx, encryptionKeyRotation, options)
 }
 
-// hasKeyOfAESCBC refuses where Talos has no way from one key to the other.
+// hasKeyOfAESCBC refuses a cluster that does not seal with aescbc: Talos has no way from its key to another one.
 func hasKeyOfAESCBC(s *session, exported *engine.Exported) error {
 	bundle, err := secretsOf(exported)
 	if err != nil {
@@ -80,10 +80,10 @@ func (r *secretsRun) readEverywhere(ctx context.Context) error {
 	})
 }
 
-// errStillSealed means that the former key must not go yet.
+// errStillSealed means that the former key must not be removed yet.
 var errStillSealed = errors.New("the former key still seals Secrets")
 
-// sealAnew writes all Secrets and looks at what etcd has then.
+// sealAnew writes all Secrets anew, and checks in a snapshot of etcd that the former key seals none of them.
 func sealAnew(ctx context.Context, r *secretsRun) error {
 	api, err := r.apiServer(ctx)
 	if err != nil {

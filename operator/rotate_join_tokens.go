@@ -27,13 +27,13 @@ var joinTokensRotation = secretsRotation{
 	},
 }
 
-// RotateJoinTokens replaces machine.token and cluster.token, after consent: who knew the former ones can add no machine any more. After a
-// kill at any point it goes on with the same new tokens; until then other operations are refused.
+// RotateJoinTokens replaces machine.token and cluster.token, after consent: the former ones can add no machine any more. After a kill at any point it
+// goes on with the same new tokens; until then other operations are refused.
 func (o *Operator) RotateJoinTokens(ctx context.Context, options RotationOptions) error {
 	return o.rotateSecrets(ctx, joinTokensRotation, options)
 }
 
-// newJoinTokens makes the new tokens: machine.token, then cluster.token, if that is another one.
+// newJoinTokens makes the new tokens: machine.token, then cluster.token if the two differ.
 func newJoinTokens(s *session, exported *engine.Exported) (rotation.Replacements, error) {
 	bundle, err := secretsOf(exported)
 	if err != nil {

@@ -121,9 +121,9 @@ func issueByKubernetesCA(ctx context.Context, r *secretsRun) error {
 	return k.within(ctx, k.accepts(latter))
 }
 
-// dropKubernetesCA begins with the workers: a kubelet gets another client certificate when its node does not accept the CA of the present
-// one any more, and an API server refuses the present one from then on (talos v1.12.4, controllers/k8s/kubelet_service.go,
-// refreshKubeletCerts).
+// dropKubernetesCA begins with the workers. When a node does not accept the old CA any more, its kubelet gets another client certificate; when a
+// control plane does not accept it any more, its API server refuses the client certificates of the old CA (talos v1.12.4,
+// controllers/k8s/kubelet_service.go, refreshKubeletCerts).
 func dropKubernetesCA(ctx context.Context, r *secretsRun) error {
 	k, err := r.kubernetesCA()
 	if err != nil {

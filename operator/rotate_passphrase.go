@@ -243,7 +243,7 @@ func (r passphraseRotation) sealFile(ctx context.Context) error {
 	return nil
 }
 
-// tellUnread names the backups that are damaged, so that nothing is known about the passphrase that they need.
+// tellUnread reports the backups that are damaged: it is not known which passphrase they need.
 func (r passphraseRotation) tellUnread(problems []error) {
 	for _, problem := range problems {
 		r.emit(Note{Text: fmt.Sprintf("warning: a backup cannot be read and keeps its name: %s", problem)})

@@ -140,7 +140,7 @@ func (r *secretsRun) prepare(ctx context.Context) error {
 	if note != nil {
 		r.note = *note
 		r.recovered(fmt.Sprintf("the rotation that was begun at %s goes on with the same new secrets", note.Begun.UTC().Format("2006-01-02 15:04:05 UTC")))
-		_, err := r.state.BackUp(ctx, "rotating") // a kill after a change of the state has left none
+		_, err := r.state.BackUp(ctx, "rotating") // a run that was killed after it changed the state has left no backup
 		return err
 	}
 	if len(exported.Deployment.PendingOperations) > 0 {
@@ -166,7 +166,7 @@ func (r *secretsRun) prepare(ctx context.Context) error {
 	return r.start(ctx)
 }
 
-// start copies what is there, and keeps the new secrets in the state.
+// start backs up the state, takes a snapshot of etcd, and keeps the new secrets in the state.
 func (r *secretsRun) start(ctx context.Context) error {
 	if _, err := r.state.BackUp(ctx, "before-rotate"); err != nil {
 		return err
@@ -254,8 +254,8 @@ func (r *secretsRun) change(ctx context.Context, how func(*engine.Exported) erro
 	return r.state.Import(ctx, exported)
 }
 
-// checkNoRotation refuses to work on a stack whose machine secrets are being rotated, unless that is what is to be done. Nodes and state
-// may have different secrets. Whoever needs a state says why there is none, or why it cannot be read.
+// checkNoRotation refuses to work on a stack whose machine secrets are being rotated, unless that is what is to be done. Nodes and state may have
+// different secrets. A state that is missing or cannot be read is no error here: the operations that need it report that.
 func (c clusterInState) checkNoRotation(ctx context.Context, allowed string) error {
 	seen, err := c.state.Last(ctx)
 	if err != nil {

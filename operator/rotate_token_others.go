@@ -17,8 +17,8 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// otherSecrets returns the secrets of the other stacks of the project, those of their configurations and of their states, by their names, and
-// the stacks of which one of both cannot be read here, as with another passphrase.
+// otherSecrets returns the token and the secrets in the state of each other stack of the project, by the name of the stack. unread are the stacks
+// whose configuration or state cannot be read here, e.g. because they have another passphrase.
 func (t tokenReplacement) otherSecrets(ctx context.Context) (secrets map[string][]string, unread []string, err error) {
 	names, err := workspace.Stacks(t.workspace.Root)
 	if err != nil {
@@ -63,7 +63,7 @@ func (t tokenReplacement) secretsOf(ctx context.Context, name string) (found []s
 	return append(found, texts...), isWhole && err == nil
 }
 
-// tellUnread says which stacks may have the token and are not seen.
+// tellUnread warns about the stacks that may have the token and cannot be read.
 func (t tokenReplacement) tellUnread(ctx context.Context) error {
 	_, unread, err := t.otherSecrets(ctx)
 	if len(unread) > 0 {
@@ -117,8 +117,8 @@ func (t tokenReplacement) checkOthers(ctx context.Context, id string) error {
 		id, strings.Join(users, ", "), t.workspace.Stack))
 }
 
-// mayRemake reports whether no other stack has a token that was made to replace that of this stack, so that it is what a killed run left. It
-// refuses to go on if one has it: this stack can have the same.
+// mayRemake reports whether a token that was made to replace that of this stack is the leftover of a killed run: no other stack has it, and all of
+// them can be read. If another stack has it, the error is a refusal: this stack can have the same token.
 func (t tokenReplacement) mayRemake(ctx context.Context, id string) (bool, error) {
 	users, unread, err := t.users(ctx, id)
 	if err != nil {

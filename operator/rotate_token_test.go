@@ -187,8 +187,8 @@ func TestATokenOfOtherStacksIsNotDeleted(t *testing.T) {
 	require.Equal(t, &operator.TokenRotated{Former: "em-infra@pve!operator"}, rotated)
 }
 
-// TestANewTokenOfAnotherStackIsNotMadeAnew: of two stacks with one token, the second one is told to take that which the first one has made.
-// Where it cannot see whether the first has it, it makes one of its own.
+// TestANewTokenOfAnotherStackIsNotMadeAnew: if two stacks have one token, the second one is refused, and has to take the token that the first one has
+// made. If it cannot read whether the first one has it, it makes one of its own.
 func TestANewTokenOfAnotherStackIsNotMadeAnew(t *testing.T) {
 	t.Parallel()
 	secret := rand.Text()

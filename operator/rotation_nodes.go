@@ -95,7 +95,7 @@ func (r *secretsRun) refuses(talosconfig []byte) func(context.Context, rolling.N
 	}
 }
 
-// awaited waits until a condition holds. The error is what it lacked last when ctx ends.
+// awaited waits until a condition holds. If ctx ends before, the error is the last one of the condition.
 func awaited(ctx context.Context, holds func(context.Context) error) error {
 	last := errors.New("no answer")
 	if poll.Until(ctx, nodeInterval, func(ctx context.Context) (bool, error) {

@@ -73,7 +73,7 @@ func (r *secretsRun) apiServers(ctx context.Context) ([]accounttokens.APIServer,
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", node.Name, err)
 		}
-		config.WarningHandler = rest.NoWarnings{} // a restart is no news about the objects
+		config.WarningHandler = rest.NoWarnings{} // warnings about the objects do not matter for a restart
 		api, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", node.Name, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// leaveOut returns the nodes that a rotation changes, and those that it leaves out by their names: they are lost for good. It refuses a
-// name that is none of theirs, all control planes, and a node that still answers: that would run on with the former secrets.
+// leaveOut returns the nodes that a rotation changes, and those that it leaves out by their names: they are lost for good. It refuses a name of no
+// node, the names of all control planes, and a node that still answers and so would run on with the former secrets.
 func leaveOut(ctx context.Context, all []rolling.Node, names []string) (stay, left []rolling.Node, err error) {
 	var problems []error
 	for _, name := range names {
@@ -63,7 +63,7 @@ func withoutFlags(nodes []rolling.Node) string {
 	return "--without " + strings.Join(rolling.Names(nodes), " --without ")
 }
 
-// tellLeftOut says what is to be done with nodes that were left out.
+// tellLeftOut reports what to do with the nodes that were left out.
 func (r *secretsRun) tellLeftOut() {
 	for _, node := range r.left {
 		deletes := "`em-infra up` deletes its machine"

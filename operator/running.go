@@ -21,8 +21,8 @@ type running struct {
 	reported []NodeVersions
 }
 
-// renamed returns the volumes on data disks whose names the inventory does not have any more, and has others in their place that the
-// node does not have yet. A node that did not answer has none.
+// renamed returns the volumes on data disks that the inventory gives another name: it does not have their present names any more, and the node does
+// not have the new ones yet. A node that did not answer has none.
 func (r running) renamed(nodes inventory.Nodes) (renamed []risk.RenamedVolume) {
 	for _, node := range nodes {
 		has := map[string]string{}
@@ -66,7 +66,7 @@ func (r *running) Add(name string, seen nodeops.Observation) {
 	r.Volumes[name] = seen.Volumes
 }
 
-// parsed returns a version that a node reports; zero if it is none, as that of a build of one's own may be.
+// parsed returns a version that a node reports; zero if the text is no version, as a custom build may report.
 func parsed(text string) versions.Version {
 	version, err := versions.Parse(text)
 	if err != nil {

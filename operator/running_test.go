@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestWhatRunsIsWhatNodesAnswer: a node that does not answer, or whose build has no version, is not judged; an API server that an
-// upgrade has reached before the kubelets is.
+// TestWhatRunsIsWhatNodesAnswer: a node that does not answer, or whose build has no version, is not judged; an API server that an upgrade has reached
+// before the kubelets is judged.
 func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
 	t.Parallel()
 	var seen operator.Running
@@ -36,7 +36,7 @@ func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
 	require.Equal(t, "0123", seen.Images["cp-1"].Schematic)
 }
 
-// TestAnotherReleaseThanTheRecordedOne: the name of an image from elsewhere, which a patch gives, tells no schematic.
+// TestAnotherReleaseThanTheRecordedOne: a patch can give an image from another place than an Image Factory, whose name contains no schematic.
 func TestAnotherReleaseThanTheRecordedOne(t *testing.T) {
 	t.Parallel()
 	const schematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"

@@ -8,10 +8,10 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/secretvariables"
 )
 
-// CompleteEnvironment sets the variables that the engine and the client of a bucket read and that the stack's secrets.sops.yaml has: the
-// passphrase of the state (pulumi.passphrase) and the key of its bucket (state.accessKeyId, state.secretAccessKey). Variables that are set
-// win. They are of this process, so one process works on the stacks of one passphrase; [RunSite] and [EachStack] take them out of it again before the
-// next stack. A rehearsal has a passphrase of its own.
+// CompleteEnvironment sets the variables that the engine and the client of a bucket read and that the stack's secrets.sops.yaml has: the passphrase
+// of the state (pulumi.passphrase) and the key of its bucket (state.accessKeyId, state.secretAccessKey). Variables that are set already win. The
+// variables are set for the whole process, so one process works on stacks with the same passphrase only; [RunSite] and [EachStack] remove them before
+// the next stack. A rehearsal has a passphrase of its own.
 //
 // A file that cannot be read is no error yet: the operations that need the passphrase refuse with the reason.
 func (o *Operator) CompleteEnvironment(set func(name, value string) error) error {

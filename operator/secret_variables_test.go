@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// TestThePassphraseMayBeInTheFileOfSecrets: an operation finds it there, and says why it does not. What the environment has wins.
+// TestThePassphraseMayBeInTheFileOfSecrets: an operation finds it there, or its error is why it does not. Variables of the environment win.
 func TestThePassphraseMayBeInTheFileOfSecrets(t *testing.T) {
 	folder, key := t.TempDir(), sopstest.NewKey(t)
 	t.Chdir(folder)

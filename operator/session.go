@@ -16,8 +16,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
-// session is the context of one operation on a stack: a valid inventory, installed tools, and a host that answers. It opens the stack, and
-// makes what does the parts of the operation.
+// session is the context of one operation on a stack: a valid inventory, installed tools, and a host that answers. It opens the stack, and creates
+// the values that do the parts of the operation.
 type session struct {
 	*Operator
 
@@ -132,8 +132,8 @@ func (s *session) enter(ctx context.Context, tools *toolchain.Installed, lab Lab
 	return nil
 }
 
-// claim takes the stack, so that what is read of it from now on stays true. In a bucket that does not answer as the engine needs it, the
-// error is what is wrong there.
+// claim takes the stack for this run, so that no other run changes what is read from now on. If the state is in a bucket that does not answer as the
+// engine needs it, the error is what is wrong with the bucket.
 func (s *session) claim(ctx context.Context, tools *toolchain.Installed) error {
 	var err error
 	if s.state.Command, err = cli(tools); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// ShareLabs has the rehearsals of all stacks of the project that a folder belongs to share labs: one for each Proxmox VE, by the endpoints in
-// the stacks' files. An empty folder is the current one. It is refused, with nothing changed, if a stack has a lab of its own or that of another
-// endpoint, if a lab runs that a stack would have to join, or if no lab can be what all its stacks need.
+// ShareLabs makes the rehearsals of all stacks of the project that a folder belongs to share labs: one for each Proxmox VE, by the endpoints in the
+// stacks' files. An empty folder is the current one. It is refused, with nothing changed, if a stack has a lab of its own or that of another
+// endpoint, if a lab runs that a stack would have to join, or if one lab cannot have what all its stacks need.
 func ShareLabs(ctx context.Context, folder string, lab Lab) error {
 	all, err := rehearsals(folder)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *sharing) refuse(err error) {
 	}
 }
 
-// add plans for a stack. The error is one of this machine; refusals are collected.
+// add plans which lab a stack shares. It collects the refusals; its error is none of them.
 func (s *sharing) add(w *workspace.Workspace) error {
 	endpoint, err := w.RealEndpoint()
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *sharing) join(w *workspace.Workspace, name string) error {
 	return nil
 }
 
-// refuseIfRunning refuses a stack that joins a lab which runs, because that lacks what the stack needs.
+// refuseIfRunning refuses a stack that would join a lab that is running, because the lab lacks what the stack needs.
 func (s *sharing) refuseIfRunning(w *workspace.Workspace) {
 	name := s.nameOf[w.Stack]
 	shared := siteOf(w)

@@ -52,7 +52,7 @@ func projectOfHosts(t *testing.T, stacks ...string) (root string) {
 	return root
 }
 
-// TestStacksOfOneProxmoxVEShareALab, and those of another one have another. A stack that is damaged keeps no lab from starting.
+// TestStacksOfOneProxmoxVEShareALab, and those of another one share another. A damaged stack does not prevent a lab from starting.
 func TestStacksOfOneProxmoxVEShareALab(t *testing.T) {
 	t.Parallel()
 	root := projectOfHosts(t, "a@https://one:8006", "b@https://one:8006/api2/json", "c@https://two:8006")

@@ -28,8 +28,8 @@ type SiteOptions struct {
 	Project string
 	// Lab provides the emulated hosts of a rehearsal. Default: nil, the real hosts.
 	Lab Lab
-	// Options returns the options of [Open] for a stack. Stack, Inventory, Project and Lab are those of the site, whatever it returns. Its
-	// error is one of that stack. Default: nil, the defaults of all options, with which what needs consent is refused.
+	// Options returns the options of [Open] for a stack. Stack, Inventory, Project and Lab are those of the site, regardless of what it returns. Its
+	// error is that of the stack. Default: nil, the defaults of all options; then operations that need consent are refused.
 	Options func(stack StackSummary) (Options, error)
 	// Events receive the begin and the end of each stack in [RunSite]. What happens on a stack goes to the Events of its Options.
 	// Default: nil, none.
@@ -44,13 +44,12 @@ type SiteEvents interface {
 	Ended(stack SiteStack)
 }
 
-// RunSite does an operation with its default options on each stack of a project, one after the other. A stack whose changes need
-// [UpOptions.Allow] is brought up alone, by [Operator.Up]. There is no state, no lock and no consent of
-// the site: each stack has its own. The error is that of a site of which no stack was touched; what came of the stacks is in the result, and
-// [SiteResult.Err] judges it.
+// RunSite does an operation with its default options on each stack of a project, one after the other. A stack whose changes need [UpOptions.Allow] is
+// brought up alone, by [Operator.Up]. A site has no state, no lock and no consent: each stack has its own. RunSite returns an error only if it
+// touched no stack; otherwise the result contains the outcome of each stack, and [SiteResult.Err] returns the error that follows from them.
 //
-// What secrets.sops.yaml of a stack sets in the environment of this process, see [Operator.CompleteEnvironment], is taken out of it before the
-// next stack. So a process works on one site at a time, and on no stack beside it.
+// The variables that secrets.sops.yaml of a stack sets in the environment of this process (see [Operator.CompleteEnvironment]) are removed before the
+// next stack. So a process must work on one site at a time, and on no other stack meanwhile.
 func RunSite(ctx context.Context, operation SiteOperation, options SiteOptions) (*SiteResult, error) {
 	events := options.Events
 	if events == nil {
@@ -60,8 +59,8 @@ func RunSite(ctx context.Context, operation SiteOperation, options SiteOptions) 
 }
 
 // EachStack opens the stacks of a project one after the other, the lowest layer first, such as for [SitePicture.Add] and [SiteReport.Add]. It ends at
-// the first error, which it returns with the name of the stack. The environment is that of each stack, as in [RunSite], and so an Operator is
-// of use only until the call with it returns. It does not look for the labs of a rehearsal: [CheckRehearsed] does.
+// the first error, which it returns with the name of the stack. As in [RunSite], the environment is that of one stack at a time, so an Operator can
+// be used only until the call with it returns. It does not look for the labs of a rehearsal: [CheckRehearsed] does.
 func EachStack(ctx context.Context, options SiteOptions, use func(context.Context, *Operator) error) error {
 	site := projectSite{options}
 	stacks, err := site.ByLayer()
@@ -106,7 +105,7 @@ func (s projectSite) Work(ctx context.Context, operation SiteOperation, stack *S
 	})
 }
 
-// on opens a stack for some work, with what its secrets set in the environment until that ends.
+// on opens a stack and does some work on it. The variables from the secrets of the stack are in the environment until the work ends.
 func (s projectSite) on(ctx context.Context, stack StackSummary, work func(context.Context, *Operator) error) (err error) {
 	var options Options
 	if s.Options != nil {

@@ -85,8 +85,8 @@ func (r *SiteResult) Worst() SiteOutcome {
 	return outcomes[worst]
 }
 
-// Err returns the error of the stack that the run stopped at. Of a run that stopped at none it returns [ErrNotWell] if something is wrong or
-// failed in one, else a [RefusedError] if some were refused, else [ErrChanges] if an up would change something in one, and nil otherwise.
+// Err returns the error of the stack that the run stopped at. If it stopped at none, Err returns [ErrNotWell] if something is wrong or failed in a
+// stack, else a [RefusedError] if stacks were refused, else [ErrChanges] if an up would change something in a stack, and nil otherwise.
 func (r *SiteResult) Err() error {
 	if stopped := r.Stopped(); stopped != nil {
 		return stopped.Err

@@ -17,7 +17,7 @@ type siteRun struct {
 type siteStacks interface {
 	// ByLayer returns them, the lowest layer first, in a slice that the caller may change.
 	ByLayer() ([]StackSummary, error)
-	// FindLabs has the stacks of a rehearsal share labs, or else refuses if there is no lab to work on.
+	// FindLabs makes the stacks of a rehearsal share labs if share is true. Otherwise it refuses if there is no lab to work on.
 	FindLabs(ctx context.Context, share bool) error
 	// Work does the operation on one stack, and notes its result there.
 	Work(ctx context.Context, operation SiteOperation, stack *SiteStack) error
@@ -40,8 +40,8 @@ var siteOrders = map[SiteOperation]siteOrder{
 	SiteDestroy: {stops: true, fromTop: true, work: (*SiteStack).destroy},
 }
 
-// Run works on one stack after the other. If the context ends, the operation on the stack says what that means there, and no stack is begun after
-// one that has not ended well.
+// Run works on one stack after the other. If the context ends, the operation on the present stack returns its own error for that, and no stack is
+// begun after one that has not ended well.
 func (r siteRun) Run(ctx context.Context) (*SiteResult, error) {
 	order, known := siteOrders[r.Operation]
 	if !known {

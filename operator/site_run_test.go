@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// emulatedStacks are the stacks hosts, dns and k3s-dev, one of each kind, on which operations end as the test says. It records what it is told.
+// emulatedStacks are the stacks hosts, dns and k3s-dev, one of each kind, on which operations end as the test sets. It records the calls.
 type emulatedStacks struct {
 	none, labs error            // why there are no stacks, or no labs
 	errs       map[string]error // of the operation, by the name of the stack
@@ -68,7 +68,8 @@ func outcomes(result *operator.SiteResult) []string {
 	return all
 }
 
-// TestTheOrderOfASite: from the lowest layer to the highest, and a destroy from the highest. Each stack is told of when its operation begins and ends.
+// TestTheOrderOfASite: from the lowest layer to the highest, and a destroy from the highest. An event reports when the operation on each stack begins
+// and when it ends.
 func TestTheOrderOfASite(t *testing.T) {
 	t.Parallel()
 	for operation, want := range map[operator.SiteOperation]struct {
@@ -201,7 +202,7 @@ func TestAnInterruptOfASite(t *testing.T) {
 	}
 }
 
-// TestASiteThatIsRefusedAsAWhole: no stack is touched, nor told of.
+// TestASiteThatIsRefusedAsAWhole: no stack is touched, and no event is emitted.
 func TestASiteThatIsRefusedAsAWhole(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -14,14 +14,14 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// TestEachStackHasItsOwnEnvironment: what the secrets of a stack set is none of the next one's, also after an error, and what was set before the site
-// comes back.
+// TestEachStackHasItsOwnEnvironment: variables from the secrets of a stack are not set for the next one, also after an error, and variables that were
+// set before the site are restored.
 func TestEachStackHasItsOwnEnvironment(t *testing.T) {
 	root, key := projectOfHosts(t, "a@https://one:8006", "b@https://one:8006", "c@https://two:8006"), sopstest.NewKey(t)
 	for _, name := range []string{"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"} {
 		unset(t, name)
 	}
-	t.Setenv("AWS_ACCESS_KEY_ID", "of the shell") // half a key, which that of a file wins over
+	t.Setenv("AWS_ACCESS_KEY_ID", "of the shell") // half of a key; a key in a file wins over it
 	t.Setenv(secrets.KeyVariable, key.String())
 	for stack, text := range map[string]string{"a": "pulumi: {passphrase: of a}\n", "b": "state: {accessKeyId: of b, secretAccessKey: of b}\n"} {
 		write(t, filepath.Join(root, "stacks", stack, secrets.File), sopstest.Encrypt(t, text, key))

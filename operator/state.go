@@ -18,7 +18,7 @@ func (o *Operator) beginWithState(ctx context.Context, consent string) (*session
 	return s, tools, err
 }
 
-// beginOnState does so with a session.
+// beginOnState prepares such an operation with a given session.
 func (o *Operator) beginOnState(ctx context.Context, s *session) (*toolchain.Installed, error) {
 	if err := s.checkState(); err != nil {
 		return nil, refused(err)

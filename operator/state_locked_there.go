@@ -26,8 +26,8 @@ func (o *Operator) clearLeft(ctx context.Context, backend string) error {
 	return o.lockedThere(err, backend)
 }
 
-// claimThere claims a place to which the state moves, until end is called. By the claim, the next run can judge the lock of an engine that is
-// killed there.
+// claimThere claims a place to which the state moves, until end is called. The claim lets the next run judge the lock of an engine that is killed
+// there.
 func (o *Operator) claimThere(ctx context.Context, backend string) (end func() error, err error) {
 	at := o.placeAt(backend)
 	if _, err := recovery.ClearStaleLocks(ctx, at, time.Time{}); err != nil {

@@ -99,7 +99,7 @@ func busyThere(folder string) string {
 		"if it is dead for certain, delete .pulumi/claims/em-infra/k3s-dev and .pulumi/locks/organization/em-infra/k3s-dev there"
 }
 
-// TestAMoveIntoALockedPlace: the lock of a dead engine there is removed, and another one is named with the way out.
+// TestAMoveIntoALockedPlace: the lock of a dead engine there is removed, and any other lock is refused, with what to do.
 func TestAMoveIntoALockedPlace(t *testing.T) {
 	t.Parallel()
 	m := moving(t)

@@ -25,8 +25,8 @@ type MigrateOptions struct {
 // Check refuses a URL that cannot hold a state.
 func (m MigrateOptions) Check() error { return refused(checkBackend(m.To)) }
 
-// Migrate moves the state to another location, after consent. It copies the state, reads the copy back and compares it, writes the
-// new location into the stack's file, and removes the old state. A backup stays, and in the old location a note of the new one.
+// Migrate moves the state to another location, after consent. It copies the state, reads the copy back and compares it, writes the new location into
+// the stack's file, and removes the old state. A backup stays, and the old location gets a note of the new one.
 func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	if err := options.Check(); err != nil {
 		return err

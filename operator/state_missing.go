@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/backup"
 )
 
-// missingState is the state of a stack where there is none.
+// missingState checks whether a state can be created for a stack that has none.
 type missingState struct {
 	*Operator
 

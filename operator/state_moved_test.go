@@ -15,7 +15,7 @@ import (
 
 func atNine() time.Time { return time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC) }
 
-// TestAStateThatWasMovedIsNotBegunAnew: in both directions, the place that it has left knows where it is.
+// TestAStateThatWasMovedIsNotBegunAnew: after a move in either direction, the place that it has left has a note of where it is.
 func TestAStateThatWasMovedIsNotBegunAnew(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a server")
@@ -51,7 +51,7 @@ func TestAStateThatWasMovedIsNotBegunAnew(t *testing.T) {
 	require.NoError(t, s.CheckNotMoved(t.Context()))
 }
 
-// TestAStateIsMadeOnce: what the engine wrote into the stack's file with the first one says that there was one, on any machine.
+// TestAStateIsMadeOnce: the engine wrote a salt or key into the stack's file with the first one, which shows on any machine that there was one.
 func TestAStateIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	s, _ := sessionWith(t, nil, false)

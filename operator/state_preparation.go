@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// statePreparation writes into the state of a platform, before a run of the engine, what that does not detect itself.
+// statePreparation writes into the state of a platform what the engine does not detect itself, before the engine runs.
 type statePreparation struct {
 	engine   *stackEngine
 	own      *ownResources

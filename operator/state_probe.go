@@ -50,7 +50,8 @@ func (p statePlace) check(ctx context.Context) error {
 	return nil
 }
 
-// explained returns why the engine could not open its state there: a bucket that fails the probe says it in one sentence.
+// explained returns why the engine could not open its state there: the refusal of check if there is one, which is one sentence, else the error of the
+// engine.
 func (p statePlace) explained(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return sentenceOf(err)
@@ -58,7 +59,8 @@ func (p statePlace) explained(ctx context.Context, err error) error {
 	return cmp.Or(p.check(ctx), sentenceOf(err))
 }
 
-// beginCheck starts the check of the bucket with the state, and returns what waits for it. Its report is empty if the state is in none.
+// beginCheck starts the check of the bucket with the state, and returns a function that waits for it. The report is empty if the state is in no
+// bucket of S3.
 func (p statePlace) beginCheck(ctx context.Context) func() (preflight.Report, error) {
 	probe, ok := p.probe()
 	if !ok {

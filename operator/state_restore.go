@@ -95,8 +95,8 @@ func (r restoration) run(ctx context.Context, from string) (*Restored, error) {
 	return &Restored{Backup: chosen, Resources: len(restored.Deployment.Resources)}, nil
 }
 
-// replace puts a state in the place of the present one, which is backed up if it can be read. One that is missing is created as late as
-// possible: up sees that a state is lost, and takes an empty one for that of a stack that has nothing.
+// replace puts a state in the place of the present one, which is backed up if it can be read. A missing state is created as late as possible: up
+// notices that a state is lost, but takes an empty state for that of a stack that has nothing.
 func (r restoration) replace(ctx context.Context, restored *engine.Exported, present presentState) error {
 	create := sync.OnceValue(func() error {
 		if !present.isMissing {
@@ -165,7 +165,7 @@ func (r restoration) present(ctx context.Context) (presentState, error) {
 		return presentState{}, context.Cause(ctx)
 	}
 	if newer := new(engine.FormatError); errors.As(err, &newer) {
-		return presentState{}, refused(newer) // it is sound, so nothing may take its place unseen
+		return presentState{}, refused(newer) // the state is sound, so it must not be replaced without having been read
 	}
 	r.emit(StateDamaged{Reason: lastLine(err.Error())})
 	return presentState{isDamaged: true}, nil

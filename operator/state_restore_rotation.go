@@ -10,9 +10,9 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/rotation"
 )
 
-// checkRotation refuses a backup that knows less of a rotation that was begun than the present state: nodes may have its new secrets alone,
-// and a step that is repeated after later ones can take from nodes what those gave them. If a person has named the backup, that is said. It
-// is also said if the backup alone has a rotation.
+// checkRotation refuses a backup if a rotation was begun in the present state and the backup has less of it: nodes may already have only the new
+// secrets, and a step that is repeated after later ones can take from nodes what the later ones gave them. If the user has named the backup, that is
+// only a warning. It is also a warning if only the backup has a rotation.
 func (r restoration) checkRotation(present presentState, chosen backup.Backup, restored *engine.Exported, isNamed bool) error {
 	text, err := chosen.Text()
 	if err != nil {
@@ -41,8 +41,8 @@ func (r restoration) checkRotation(present presentState, chosen backup.Backup, r
 	return nil
 }
 
-// rotationIn returns the note of a rotation in a state, given its text as well, in which secrets are sealed; nil for none. Of one that cannot
-// be opened here it has only what is rotated.
+// rotationIn returns the note of a rotation in a state; nil if there is none. text is the same state with sealed secrets. If the note cannot be
+// opened here, only its What is set.
 func (r restoration) rotationIn(deployment apitype.DeploymentV3, text []byte) *rotation.Note {
 	what := rotation.Begun(deployment)
 	if what == "" {

@@ -91,8 +91,8 @@ func stateWith(types ...string) string {
 	return `{"version": 3, "deployment": {"manifest": {"time": "2026-01-02T03:04:05Z"}, "resources": [` + strings.Join(resources, ", ") + `]}}`
 }
 
-// TestARestoreTakesNoStateThatOneHasReplaced: that is the newest backup from then on, and was wrong. It is made when nothing else is left to be
-// asked or looked at.
+// TestARestoreTakesNoStateThatOneHasReplaced: the backup of the replaced state is the newest one from then on, and that state was wrong. It is made
+// only after all questions and checks.
 func TestARestoreTakesNoStateThatOneHasReplaced(t *testing.T) {
 	t.Parallel()
 	s, _, person, file := stateInFile(t)
@@ -134,7 +134,8 @@ func backupNames(t *testing.T, s *testSession) (names []string) {
 	return names
 }
 
-// TestAStateOfBeforeARotationThatHasNotEnded lacks secrets that nodes may have alone, so only a person takes it.
+// TestAStateOfBeforeARotationThatHasNotEnded lacks the new secrets, which may be the only ones that nodes still have, so it is restored only if the
+// user names it.
 func TestAStateOfBeforeARotationThatHasNotEnded(t *testing.T) {
 	t.Parallel()
 	s, told, _, file := stateInFile(t)
@@ -160,8 +161,8 @@ func TestAStateOfBeforeARotationThatHasNotEnded(t *testing.T) {
 	require.Equal(t, during.Name, restored.Backup.Name)
 }
 
-// TestABackupOfAnotherPointOfARotation: one of an earlier rotation of the same kind has other secrets, and one from before a step would have
-// that repeated after later ones.
+// TestABackupOfAnotherPointOfARotation: a backup of an earlier rotation of the same kind has other secrets, and with a backup from before a step,
+// that step would be repeated after later ones.
 func TestABackupOfAnotherPointOfARotation(t *testing.T) {
 	t.Parallel()
 	begun := time.Date(2026, 11, 26, 20, 0, 0, 0, time.UTC)

@@ -21,7 +21,7 @@ var errLocksUnseen = errors.New("the locks of a state that is neither in a folde
 // Unlock removes the locks of dead runs from the state and returns their number; with Force it returns 0. Up and Destroy remove the
 // locks of runs that have verifiably ended by themselves.
 func (o *Operator) Unlock(ctx context.Context, options UnlockOptions) (int, error) {
-	if options.Force && o.workspace.StateFolder() != "" { // else a claim that cannot be read stops the way to its own removal
+	if options.Force && o.workspace.StateFolder() != "" { // otherwise a claim that cannot be read would prevent its own removal
 		if err := recovery.RemoveClaims(ctx, o.stateAt()); err != nil {
 			return 0, err
 		}

@@ -36,7 +36,7 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	return s.status().read(ctx)
 }
 
-// stackStatus is the status of a stack, from all that know something about it.
+// stackStatus reads the status of a stack from all its sources.
 type stackStatus struct {
 	sources stackSources
 	copies  keptCopies

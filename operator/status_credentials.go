@@ -71,7 +71,7 @@ func (c listedCredentials) authorities(ctx context.Context) ([]status.Credential
 	return append(found, keysOf(bundle)...), err
 }
 
-// keysOf returns the keys and tokens among the machine secrets, of which nothing says since when they are valid.
+// keysOf returns the keys and tokens among the machine secrets, without dates: nothing records since when they are valid.
 func keysOf(bundle machinesecrets.Bundle) []status.Credential {
 	encryption := status.Credential{Kind: status.KindEncryptionKey, Name: "secretbox"} // which Talos cannot replace
 	if bundle.SealsWithAESCBC() {

@@ -36,8 +36,8 @@ func (l layerRun) KeepSnapshot(ctx context.Context, judged judgement) error {
 	return nil
 }
 
-// keepWayBack takes the snapshot of one system, unless one from before a change that has not succeeded is there, and notes how to go back to
-// it, for the end of a run that fails.
+// keepWayBack takes the snapshot of one system, unless there is one from before a change that has not succeeded. It notes how to go back to the
+// snapshot, which is printed at the end of a run that fails.
 func (l layerRun) keepWayBack(ctx context.Context, wanted systemsnapshots.Wanted) error {
 	name, what := wanted.Standing, "is from before the change of %s that has not succeeded, so no other is taken"
 	if name == "" {
@@ -75,7 +75,7 @@ func (l layerRun) settleSnapshots(ctx context.Context) error {
 	for _, system := range kept {
 		at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == system.VMID })
 		if at < 0 {
-			continue // somebody has removed it since, which the status says
+			continue // it was removed meanwhile, which the status reports
 		}
 		if err := l.settleSnapshotsOf(ctx, reader, system, guests[at]); err != nil {
 			return fmt.Errorf("%s is as it should be, but %w: mend that, then run up again", system.Name, err)

@@ -15,13 +15,13 @@ type UpOptions struct {
 	Until Phase
 	// Only is the only phase of the run, after all earlier ones; it excludes Until. Default: 0, all phases.
 	Only Phase
-	// Canary is the node that another image of Talos comes to before all others. Default: empty, the one of the inventory.
+	// Canary is the node that gets another image of Talos before all others. Default: empty, the one of the inventory.
 	Canary string
 	// OnlyNode is the only node that is changed; the others keep what they run, and a later run goes on with them. It excludes Until
 	// and Only. Default: empty, all nodes.
 	OnlyNode string
-	// Plan is the fingerprint of a preview. The run is refused if it would do something else by now. It excludes Until, Only and
-	// OnlyNode. Default: empty, whatever the inventory describes.
+	// Plan is the fingerprint of a preview. The run is refused if it would do something else by now. It excludes Until, Only and OnlyNode. Default:
+	// empty, any plan.
 	Plan string
 	// Allow lists the risks for the cluster that are allowed. Default: none.
 	Allow []Permission
@@ -46,7 +46,7 @@ type UpResult struct {
 	Kubeconfig, Talosconfig string
 	// Restored is the restore of etcd in the run; nil if there was none.
 	Restored *EtcdRestored
-	// ByHand are the findings about the hosts that a person ends there, with the commands: no API can.
+	// ByHand are the findings about the hosts that a user has to resolve there, with the commands, because no API can.
 	ByHand Checks
 	// Took is the duration.
 	Took time.Duration

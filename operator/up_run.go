@@ -83,9 +83,9 @@ type upCluster interface {
 	// KeepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced, and one of each system that is changed, if the
 	// inventory asks for them.
 	KeepSnapshot(ctx context.Context, judged judgement) error
-	// PrepareNodes prepares the cluster for the changes of its nodes. Those whose Node was deleted register again, since a drain may wait for
-	// room on them. Control planes that leave in the run and are dead leave etcd: the engine removes last, and the changes before that wait
-	// for an etcd that is whole.
+	// PrepareNodes prepares the cluster for the changes of its nodes. Nodes whose Node was deleted register again, since a drain may wait for room on
+	// them. Dead control planes that the run removes leave etcd first: the engine removes machines last, and the changes before that wait until etcd
+	// is whole.
 	PrepareNodes(ctx context.Context, judged judgement) error
 	// AwaitKubernetes waits until the Kubernetes API answers.
 	AwaitKubernetes(ctx context.Context) error
@@ -217,7 +217,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 			return false, err
 		}
 	}
-	if err := r.Recovery.DeleteNeverRan(ctx); err != nil { // first: the engine starts what is left of one, which then runs
+	if err := r.Recovery.DeleteNeverRan(ctx); err != nil { // before the engine, which would start what is left of such a machine
 		return false, err
 	}
 	if len(judged.Alone) > 0 {
@@ -233,7 +233,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 			return restores, err
 		}
 		if restores {
-			w.Later = plan.ChangedWorkers(judged.Steps) // they need what is away until etcd is restored
+			w.Later = plan.ChangedWorkers(judged.Steps) // they need the Kubernetes API, which is away until etcd is restored
 		}
 	}
 	if !restores {

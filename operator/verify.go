@@ -41,8 +41,8 @@ func (c conclusion) verification(ctx context.Context) (verification, error) {
 	return verification{ask: sources.Report, health: sources.Health(), clock: c.clock, place: c.cluster.place, emit: c.emit}, err
 }
 
-// run waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks. If machines
-// are off, the limit is shorter, and what no wait ends ends it at once.
+// run waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks. If machines are
+// off, the limit is shorter. A problem that waiting cannot solve ends the wait at once.
 func (v verification) run(ctx context.Context) (status.Report, error) {
 	began := v.clock.Now()
 	report, err := v.untilWell(ctx)
@@ -62,7 +62,7 @@ func (v verification) run(ctx context.Context) (status.Report, error) {
 	return report, nil
 }
 
-// later returns after which time; empty if no time would have helped.
+// later returns in words how long the wait has taken, such as " 5 min later"; empty if waiting would not have helped.
 func (v verification) later(report status.Report, began time.Time) string {
 	if report.IsAlarmed() || report.IsTaken() {
 		return ""
@@ -103,8 +103,8 @@ func (v verification) untilWell(ctx context.Context) (status.Report, error) {
 	}
 }
 
-// registerAgain has the machines whose Node was deleted register again. What fails is told: the wait goes on, and ends with what the
-// cluster lacks.
+// registerAgain makes the machines whose Node was deleted register again. It only reports errors: the wait goes on, and ends with what the cluster
+// lacks.
 func (v verification) registerAgain(ctx context.Context, registration *nodeops.Registration, report status.Report) {
 	for _, machine := range report.Unregistered() {
 		restarted, err := registration.Missing(ctx, rolling.Node{Name: machine.Name, Address: machine.Address})

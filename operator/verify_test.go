@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestAMachineThatIsOffIsNotAwaited: a verification starts nothing, so it does not wait long for machines that are off, and not as long as
-// for others for those of a host that is silent.
+// TestAMachineThatIsOffIsNotAwaited: a verification starts nothing, so it does not wait long for machines that are off. For machines on a host that
+// is silent it waits longer, but not as long as for others.
 func TestAMachineThatIsOffIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	const lasting = "the cluster does not work:\n  k3s-dev-worker-1: its VM is stopped\n" +

@@ -53,7 +53,7 @@ func TestTheCommandsOfThePageExist(t *testing.T) {
 	}
 }
 
-// TestTheHostsOfThePageAreOnesThatALabTakes: the file in docs/lab.md can be started with.
+// TestTheHostsOfThePageAreOnesThatALabTakes: a lab can be started with the file in docs/lab.md.
 func TestTheHostsOfThePageAreOnesThatALabTakes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(page)

@@ -52,7 +52,7 @@ func inWorkshop(m *testing.M) int {
 	return code
 }
 
-// asProcess returns the program with arguments, in a folder, about to begin.
+// asProcess returns the program with arguments, in a folder, not started yet.
 func asProcess(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -83,7 +83,7 @@ func ok(t *testing.T, dir string, args ...string) string {
 	return out
 }
 
-// eventually bounds what takes no time on an idle machine.
+// eventually is the time limit for what takes no time on an idle machine.
 const eventually = time.Minute
 
 // proxmoxClient returns a go-proxmox client, configured from what `env` prints for the lab in a folder.
@@ -109,7 +109,7 @@ func do(t *testing.T, task *client.Task, err error) {
 	require.True(t, task.IsSuccessful, task.ExitStatus)
 }
 
-// stopAtTheEnd leaves no lab behind, whatever becomes of the test.
+// stopAtTheEnd leaves no lab behind, regardless of the result of the test.
 func stopAtTheEnd(t *testing.T, dir string) {
 	t.Helper()
 	t.Cleanup(func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAPipelineIsInitialised writes it, keeps what was edited, and says what else is needed.
+// TestAPipelineIsInitialised writes it, keeps what was edited, and prints what else is needed.
 func TestAPipelineIsInitialised(t *testing.T) {
 	root := project(t)
 	cloned(t, root)

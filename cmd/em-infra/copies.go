@@ -22,7 +22,7 @@ type copies[T any] struct {
 	table func([]T) terminal.Table
 }
 
-// onThisMachine lists copies for which nothing is asked.
+// onThisMachine adapts a function that lists copies on this machine and so needs no context.
 func onThisMachine[T any](list func(*operator.Operator) ([]T, error)) func(*operator.Operator, context.Context) ([]T, error) {
 	return func(o *operator.Operator, _ context.Context) ([]T, error) { return list(o) }
 }

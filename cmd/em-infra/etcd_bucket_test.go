@@ -59,7 +59,7 @@ func anotherMachine(t *testing.T, url string) *age.X25519Identity {
 	return identity
 }
 
-// TestSnapshotsInABucketAreUsedHere is a machine that has none of its own, against an S3 server.
+// TestSnapshotsInABucketAreUsedHere, on a machine that has none of its own, against an S3 server.
 func TestSnapshotsInABucketAreUsedHere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a server")
@@ -149,7 +149,7 @@ func TestSnapshotsThatTheClusterStoresItself(t *testing.T) {
 	require.Equal(t, outcome{out: "deleted 2026-11-20T18-00-00-scheduled in s3://states\n"}, em(t.Context(), "etcd", "prune", "--stack", "k3s-dev"))
 }
 
-// TestABucketThatDoesNotLetYouIn: what is here is used, and the reason stands beside it.
+// TestABucketThatDoesNotLetYouIn: the snapshots on this machine are used, and the reason is printed with them.
 func TestABucketThatDoesNotLetYouIn(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)

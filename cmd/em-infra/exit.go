@@ -37,7 +37,7 @@ type codedError interface {
 func exitCode(err error) int {
 	var (
 		refusal *operator.RefusedError
-		coded   codedError // of a command that another program has, too
+		coded   codedError // the error of a command that em-infra-lab has, too
 	)
 	switch {
 	case err == nil:
@@ -56,7 +56,7 @@ func exitCode(err error) int {
 // errorText returns the part of an error that is not printed yet: without errors that a result has shown, and without the
 // failure of an engine, which [printFailure] prints.
 func errorText(err error) string {
-	//nolint:errorlint // what wraps one of these has something to say
+	//nolint:errorlint // an error that wraps one of these has more to print
 	switch err {
 	case nil, errUnsound, operator.ErrChanges, operator.ErrNotWell:
 		return ""

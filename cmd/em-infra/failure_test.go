@@ -115,7 +115,7 @@ func TestAnAnswerIsInterrupted(t *testing.T) {
 	require.ErrorIs(t, err, errInterrupted)
 }
 
-// A run that failed explains itself, with what went wrong by itself first.
+// TestPrintFailureExplains: the end of a failed run explains its causes.
 func TestPrintFailureExplains(t *testing.T) {
 	t.Parallel()
 	known := operator.Failure{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "received an HTTP 500 response - Reason: " + lockError}

@@ -16,7 +16,7 @@ type gitlabReport struct {
 	Delete int `json:"delete"`
 }
 
-// gitlabReportMode is that of its file, which is not secret.
+// gitlabReportMode is the mode of the file of the report, which is not secret.
 const gitlabReportMode = 0o644
 
 // writeGitLabReport writes the numbers of a preview. A replacement is a creation and a deletion, as Terraform counts it.

@@ -72,7 +72,7 @@ func wantedOf[T any](variable, what string, parse func(string) (T, error)) (want
 	return wanted, nil
 }
 
-// hostNetworkRun returns the operation that the environment describes. What it says goes to out.
+// hostNetworkRun returns the operation that the environment describes. It prints its messages to out.
 func hostNetworkRun(out io.Writer) (run pve.NetworkRun, err error) {
 	if run.Connection, err = connectionFromEnvironment(); err != nil {
 		return run, err

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// initFlags are the flags of init. The answers have the names that a refusal names.
+// initFlags are the flags of init. Refusals name the answers by these flags.
 type initFlags struct {
 	options       operator.InitOptions
 	network       string

@@ -51,7 +51,7 @@ func TestAReportOfOneRunOfHosts(t *testing.T) {
 	require.Contains(t, report.out, `<span class="name">stack <small>4.0 s</small></span>`)
 }
 
-// TestTwoStacksOfHostsAreCompared: what both describe is refused by validate, and an address of a host is none for a node.
+// TestTwoStacksOfHostsAreCompared: validate refuses what both describe, and a node with the address of a host.
 func TestTwoStacksOfHostsAreCompared(t *testing.T) {
 	root := project(t)
 	const text = "apiVersion: em-infra/v1alpha1\nkind: Hosts\nname: site\nhosts: [{name: vmhost, network: {bridges: [{name: BRIDGE, address: ADDRESS/24}]}}]\n"

@@ -43,13 +43,14 @@ func run(ctx context.Context, s streams, args []string) int {
 	return exitCode(err)
 }
 
-// afterInterrupt is what is said after an interrupt of commands that do not go on from where they were.
+// afterInterrupt are the messages after an interrupt, for the commands that do not go on from where they were.
 var afterInterrupt = map[string]string{
 	"reboot":   "interrupted; the same command begins anew: name only the nodes that it has not rebooted yet",
 	"rollback": "interrupted; a second rollback goes forward again: see with `em-infra status` which release the node runs before you run it again",
 }
 
-// interruptedText returns what is said after an interrupt of a command: of the error only what a person has to do, such as to uncordon a node.
+// interruptedText returns the message after an interrupt of a command. It keeps only the lines of the error that name what the user has to do, such
+// as to uncordon a node.
 func interruptedText(command, text string) string {
 	kept := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
 		return !slices.ContainsFunc(remedy.Commands(line), func(command string) bool { return program(command) == "kubectl" })
@@ -63,7 +64,7 @@ func program(command string) string {
 	return name
 }
 
-// printError prints what of an error is not printed yet.
+// printError prints the part of an error that is not printed yet.
 func printError(ctx context.Context, s streams, executed *cobra.Command, err error) {
 	if failure := failureIn(err); failure != nil {
 		printFailure(s.out, failure)

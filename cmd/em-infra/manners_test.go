@@ -98,7 +98,7 @@ func sendSelf(which os.Signal) error {
 	return self.Signal(which)
 }
 
-// onLine calls for every write.
+// onLine is called for every write.
 type onLine func(string)
 
 func (f onLine) Write(text []byte) (int, error) {
@@ -119,14 +119,15 @@ func TestAnInterruptIsOneSentence(t *testing.T) {
 	require.Equal(t, "interrupted; the same command goes on from here\n", errs.String())
 }
 
-// A reader that has seen enough, as in `em-infra up | head`, must not end a run in the middle. Only a write to the standard
-// output can end a process, so the test is one of its own.
-// client-go reports a Lease that another operator has created first as an error of its own log, on the error stream of the process.
+// TestNoLibraryWritesToTheTerminal: client-go reports a Lease that another operator has created first as an error of its own log, on the error
+// stream of the process.
 func TestNoLibraryWritesToTheTerminal(t *testing.T) {
 	require.Zero(t, run(t.Context(), streams{in: nil, out: io.Discard, err: io.Discard}, []string{"help"}))
 	require.Nil(t, klog.Background().GetSink())
 }
 
+// TestABrokenPipeIsNoEnd: a reader that has seen enough, as in `em-infra up | head`, must not end a run in the middle. Only a write to the standard
+// output can end a process, so the test runs in a process of its own.
 func TestABrokenPipeIsNoEnd(t *testing.T) {
 	const inside = "EM_INFRA_TEST_BROKEN_PIPE"
 	if os.Getenv(inside) != "" {

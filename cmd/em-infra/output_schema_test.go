@@ -184,7 +184,7 @@ var compiledOutputs = sync.OnceValues(func() (map[string]*validator.Schema, erro
 	return compiled, nil
 })
 
-// undocumented is what a command has printed against its schema, where it was asked for JSON and came to print it.
+// undocumented returns how the output of a command differs from its schema; nil if the command was not asked for JSON or printed nothing.
 func undocumented(args []string, out string) error {
 	at := slices.Index(args, "--output")
 	if at < 0 || at+1 == len(args) || args[at+1] != outputJSON || out == "" {

@@ -14,7 +14,7 @@ import (
 func TestPictureOfTheReadmeIsCurrent(t *testing.T) {
 	repository, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	project(t) // no credentials lie in it, so no node of anybody's is asked
+	project(t) // it contains no credentials, so no real node is asked
 	drawn := em(t.Context(), "graph", "--stack", "k3s-dev", "--inventory", filepath.Join(repository, "stacks", "k3s-dev"))
 	require.Equal(t, exitOK, drawn.code, drawn.err)
 

@@ -29,7 +29,7 @@ func em(ctx context.Context, args ...string) outcome {
 	return outcome{out: out.String(), err: errs.String(), code: code}
 }
 
-// refusal returns a command that printed one sentence and touched nothing.
+// refusal returns the outcome of a command that printed one sentence and touched nothing.
 func refusal(sentence string) outcome { return outcome{err: sentence + "\n", code: exitRefused} }
 
 // project changes into a project with a valid inventory and no secrets, in a folder whose name needs quotes in a shell. The

@@ -78,7 +78,7 @@ func TestHelpIsASuccess(t *testing.T) {
 	}
 }
 
-// TestFlagsOfAnAdoptionThatIsNone: what only writes an inventory would ignore them.
+// TestFlagsOfAnAdoptionThatIsNone: a command that only writes an inventory would ignore them.
 func TestFlagsOfAnAdoptionThatIsNone(t *testing.T) {
 	t.Parallel()
 	want := refusal("--write-inventory only writes cluster.yaml and nodes.yaml, and adopts nothing: leave --dry-run and --secrets out, and give them to the adoption itself")
@@ -144,7 +144,7 @@ func TestSecretsThatAreMissing(t *testing.T) {
 	require.Equal(t, refusal(noToken), preview(), "an empty passphrase is one")
 }
 
-// TestAKeyServiceNeedsNoPassphrase, but a recipient of what it does not seal: that is said before anything else.
+// TestAKeyServiceNeedsNoPassphrase, but a recipient for what it does not seal. This is checked before anything else.
 func TestAKeyServiceNeedsNoPassphrase(t *testing.T) {
 	root := project(t)
 	writeFile(t, filepath.Join(root, "Pulumi.k3s-dev.yaml"), "secretsprovider: hashivault://k3s-dev\nencryptedkey: c2VhbGVk\nconfig: {}\n")
@@ -173,7 +173,7 @@ func TestTheStackIsAnArgumentToo(t *testing.T) {
 	require.Equal(t, sound, em(t.Context(), "validate", "k3s-dev"))
 }
 
-// What is printed to be typed next works where its reader is, not where the run went.
+// TestRunAsIfStartedElsewhere: the commands that are printed work in the folder of the user, not in that of --directory.
 func TestRunAsIfStartedElsewhere(t *testing.T) {
 	root := project(t)
 	elsewhere := t.TempDir()

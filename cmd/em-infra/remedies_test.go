@@ -111,13 +111,13 @@ func requireUnderstood(t *testing.T, place string, args []string) {
 	}
 }
 
-// verb is what the program fills in.
+// verb is a formatting verb, for which the program fills in a value.
 var verb = regexp.MustCompile(`%(?:\[\d\])?[a-z]`)
 
 func filled(text string) string { return verb.ReplaceAllString(text, "x") }
 
-// literalsOfSources returns the strings of what talks to people, by file, each with what is added to it by + as one, where a
-// value that is not written there is x. The format of a typed command is one with the tool's name before it.
+// literalsOfSources returns the string literals of the sources, without tests, by file. Operands of + are one string, with x for each that is no
+// literal. The format in a call of typed is one with the tool's name before it.
 func literalsOfSources(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}

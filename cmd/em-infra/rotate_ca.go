@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// unrotatedCAs is what the commands say about the other CAs.
+// unrotatedCAs is the text in the help of the commands about the other CAs.
 const unrotatedCAs = `The CAs of etcd and of the aggregator cannot be replaced without an outage (siderolabs/talos#8808), so em-infra does not.
 They are valid for ten years; status shows until when.`
 

@@ -68,7 +68,7 @@ func initSecrets(place *secretsPlace, s streams) error {
 	return nil
 }
 
-// needed returns the paths of the secrets that the stack's inventory asks for, whatever its kind is.
+// needed returns the paths of the secrets that the stack's inventory, of any kind, asks for.
 func (p *secretsPlace) needed() (*workspace.Workspace, []string, error) {
 	o, err := p.stackFlags.open(streams{})
 	if err != nil {

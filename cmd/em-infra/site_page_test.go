@@ -87,7 +87,7 @@ func TestASiteThatCannotBeAskedHasAPage(t *testing.T) {
 	require.Equal(t, refusal("no stack of this project is rehearsed yet: bring the site up on a lab with `em-infra site up --lab`"), em(t.Context(), "site", "report", "--lab"))
 }
 
-// TestGraphDrawsEveryKind: of stack.
+// TestGraphDrawsEveryKind: graph draws stacks of each kind.
 func TestGraphDrawsEveryKind(t *testing.T) {
 	siteProject(t)
 	for stack, text := range map[string]string{"site-hosts": ">VLAN 30 · 10.30.0.10/24<", "site-systems": ">CT 211 · debian-13<"} {

@@ -44,8 +44,8 @@ func TestCommandsForTalosctlAreUnderstood(t *testing.T) {
 	require.Greater(t, count, 25, "the sources and pages are read")
 }
 
-// afterFlags returns the words up to the last flag, and at least the command that stands behind flags for all commands, with
-// one more word, which may be a subcommand's.
+// afterFlags returns the words up to the last flag, and at least the command that follows the flags for all commands, and one more word, which may be
+// a subcommand.
 func afterFlags(sentence string, args []string) []string {
 	words := strings.Fields(sentence)[1:]
 	at := 0
@@ -61,8 +61,8 @@ func afterFlags(sentence string, args []string) []string {
 	return args
 }
 
-// talosctlOfItsSource returns what makes talosctl's tree of commands with their flags, as its source declares them
-// (siderolabs/talos, cmd/talosctl/cmd). To build it would compile fifteen hundred packages.
+// talosctlOfItsSource returns a function that makes talosctl's tree of commands with their flags, as its source declares them (siderolabs/talos,
+// cmd/talosctl/cmd). Building talosctl would compile fifteen hundred packages.
 func talosctlOfItsSource(t *testing.T) func() *cobra.Command {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/siderolabs/talos").Output()
@@ -82,7 +82,7 @@ func talosctlOfItsSource(t *testing.T) func() *cobra.Command {
 	return source.tree
 }
 
-// talosctlSource is what the source declares: by the variable of a command its use and its parent, and the flags.
+// talosctlSource is what the source declares: the use and the parent of each command, by the variable of the command, and the flags.
 type talosctlSource struct {
 	uses, parents map[string]string
 	flags         []talosctlFlag

@@ -14,8 +14,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// running returns what stands with a release of Kubernetes on nodes that are given by their names, each with its release of
-// Talos.
+// running returns the status of a cluster with a release of Kubernetes. nodes are the name of each node and its release of Talos.
 func running(t *testing.T, kubernetes string, nodes ...string) (report operator.StatusReport) {
 	t.Helper()
 	var machines []map[string]any

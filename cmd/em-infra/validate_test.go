@@ -32,7 +32,7 @@ nodes:
 `
 )
 
-// inventoryFolder writes an inventory and returns where.
+// inventoryFolder writes an inventory and returns its folder.
 func inventoryFolder(t *testing.T, cluster, nodes string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// Values as long as they get, short of names with 63 characters.
+// Long values, except names with 63 characters.
 const (
 	longName  = "k3s-production-control-plane-12"
 	longHost  = "proxmox-rack-2"
@@ -25,7 +25,7 @@ const (
 	longError = `rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp 192.168.120.121:50000: connect: connection refused"`
 )
 
-// renderers returns what writes for a person, each with values that are long.
+// renderers returns the functions that print for users, each with long values.
 func renderers(t *testing.T) map[string]func(out io.Writer) error {
 	t.Helper()
 	checks := operator.Checks{
@@ -77,7 +77,7 @@ func renderers(t *testing.T) map[string]func(out io.Writer) error {
 	}
 }
 
-// TestNoLineWraps has every renderer write to a terminal of 80 columns. Only a word that no line can hold may be longer.
+// TestNoLineWraps makes every renderer write to a terminal of 80 columns. Only a word that no line can hold may be longer.
 func TestNoLineWraps(t *testing.T) {
 	t.Parallel()
 	for name, render := range renderers(t) {
