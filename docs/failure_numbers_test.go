@@ -22,8 +22,8 @@ var (
 	onlyANumber = regexp.MustCompile(`^F[1-9]\d?$`)
 )
 
-// TestNoPageShowsTheNumberOfAFailure: the numbers are for comments, tests and decisions; to a user they say nothing. The page
-// that lists them is the exception.
+// TestNoPageShowsTheNumberOfAFailure: the numbers are for comments, tests and decisions; they mean nothing to a user. The page that lists them is the
+// exception.
 func TestNoPageShowsTheNumberOfAFailure(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("*.md")

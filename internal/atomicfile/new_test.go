@@ -24,7 +24,7 @@ func TestWriteNewLeavesAFileThatIsThere(t *testing.T) {
 	requireOnly(t, path, "one", 0o600)
 }
 
-// A name has the whole content or does not exist, and nothing else is left.
+// A file with the name has its whole content or does not exist, and nothing else is left.
 func TestWriteNewWithGivesNoNameToAPart(t *testing.T) {
 	t.Parallel()
 	folder, failed := t.TempDir(), errors.New("the disk is full")
@@ -42,7 +42,7 @@ func TestWriteNewWithGivesNoNameToAPart(t *testing.T) {
 	require.ErrorIs(t, atomicfile.WriteNew(filepath.Join(folder, "none", "file"), nil), fs.ErrNotExist)
 }
 
-// Of all that want a name at once, one gets it.
+// Of several writers that want one name at the same time, only one gets it.
 func TestWriteNewGivesANameOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")

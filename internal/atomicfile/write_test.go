@@ -44,7 +44,7 @@ func TestReplaceKeepsTheMode(t *testing.T) {
 	requireOnly(t, path, "two", 0o666)
 }
 
-// TestWriteBesideOverwritesWhatAKilledRunHasLeft, whatever its mode.
+// TestWriteBesideOverwritesWhatAKilledRunHasLeft, regardless of its mode.
 func TestWriteBesideOverwritesWhatAKilledRunHasLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")

@@ -27,10 +27,10 @@ type Bucket struct {
 	objects *blob.Bucket
 	address *url.URL
 	limits  Limits
-	doing   string // of a probe
+	doing   string // the step of a probe that is under way
 }
 
-// Limits are how long one request waits. With all retries a server that is gone costs no more.
+// Limits are how long one request waits, with all its retries, even if the server is gone.
 type Limits struct {
 	// Answer is the limit of a list, of a deletion, and of a small object. Default: 1 min.
 	Answer time.Duration
@@ -51,7 +51,7 @@ func Open(ctx context.Context, at, folder string, limits Limits) (*Bucket, error
 	return open(ctx, at, folder, limits, false)
 }
 
-// open opens the folder. With deaf, uploads have a checksum whatever the URL says.
+// open opens the folder. If deaf is true, uploads have a checksum regardless of what the URL says.
 func open(ctx context.Context, at, folder string, limits Limits, deaf bool) (*Bucket, error) {
 	if limits == (Limits{}) {
 		limits = Limits{Answer: time.Minute, Transfer: 30 * time.Minute}

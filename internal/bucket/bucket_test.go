@@ -105,7 +105,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestAPrefixInTheURL is where the engine's backend has it.
+// TestAPrefixInTheURL: the prefix becomes the folder that the engine's backend uses.
 func TestAPrefixInTheURL(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -176,7 +176,7 @@ func TestAServerWithACertificateOfItsOwn(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	// With 301 in the folder it is in each error's text, as the port of some servers is: the library takes that for an absent bucket.
+	// The 301 in the folder's name is in the text of each error, as the port of some servers is: the library takes such an error for an absent bucket.
 	_, err := open(t, "s3://backups?region=us-east-1&use_path_style=true&endpoint="+server.URL, "etcd-301").List(t.Context())
 	require.EqualError(t, err, "the server of the bucket s3://backups has a certificate that is not trusted here (x509: certificate signed by unknown authority): set AWS_CA_BUNDLE to the file with the certificate of its authority")
 }

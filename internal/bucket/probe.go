@@ -41,7 +41,7 @@ type ChecksumError struct {
 	Refused string
 	// URL is the one that works; it was tried.
 	URL string
-	// CLI is the version of the CLI in use if it sends checksums whatever the URL says; otherwise nil.
+	// CLI is the version of the CLI in use if it sends checksums regardless of what the URL says; otherwise nil.
 	CLI *semver.Version
 
 	bucket string
@@ -62,11 +62,11 @@ func (e *ChecksumError) Remedy() string {
 	return fmt.Sprintf("change the URL to %s, which was tried and works", e.URL)
 }
 
-// follows is the first version of the CLI that follows request_checksum_calculation and that does it right. Those before send checksums with
-// each object (3.245 to 3.255, google/go-cloud#3735), or what Cloudflare R2 refuses (3.256 and 3.257, pulumi/pulumi#24219).
+// follows is the first version of the CLI that follows request_checksum_calculation correctly. Earlier versions send checksums with each object
+// (3.245 to 3.255, google/go-cloud#3735), or what Cloudflare R2 refuses (3.256 and 3.257, pulumi/pulumi#24219).
 var follows = semver.Version{Major: 3, Minor: 258}
 
-// Run stores a small object in the folder, reads, copies, lists and deletes it, with the engine's library and its requests. Nothing stays,
+// Run stores a small object in the folder, reads, copies, lists and deletes it, with the engine's library and its requests. It leaves nothing behind
 // if the server deletes. The error is a [ChecksumError] if only the other way of checksums works.
 func (p Probe) Run(ctx context.Context) error {
 	deaf, at := p.CLI.LT(follows), p.URL
@@ -97,8 +97,8 @@ type stepError struct {
 
 func (e *stepError) Unwrap() error { return e.error }
 
-// notChecksum are the codes of answers that have nothing to do with checksums. Servers that do not know the newer ones answer in many
-// ways (400, 403, 411, 501), so all others can mean that.
+// notChecksum are the codes of answers that have nothing to do with checksums. Servers that do not know the newer checksums answer in many ways (400,
+// 403, 411, 501), so every other code can mean that the server refuses a checksum.
 var notChecksum = []string{"NoSuchBucket", "InvalidAccessKeyId", "ExpiredToken", "InvalidToken", "RequestTimeTooSkewed", "PermanentRedirect", "InvalidRegionName"}
 
 func (e *stepError) mayBeChecksum() bool {
@@ -179,7 +179,7 @@ func (t try) step(ctx context.Context, name string, do func(context.Context) err
 // cleaning is the time limit for the deletion of what a probe that failed has stored.
 const cleaning = 10 * time.Second
 
-// clean deletes what a probe that failed has stored. A server that does not delete either has its error reported by the step before.
+// clean deletes what a probe that failed has stored. If the server does not delete either, only the error of the step before is reported.
 func (t try) clean(ctx context.Context) {
 	deleting, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(cleaning, t.limits.Answer))
 	defer cancel()
@@ -188,7 +188,7 @@ func (t try) clean(ctx context.Context) {
 	}
 }
 
-// oddError is what a server does that no state survives, to be read after the name of the bucket, and what to do.
+// oddError is a behavior of a server that cannot keep a state, to be read after the name of the bucket, and what to do about it.
 type oddError struct{ does, do string }
 
 func (e oddError) Error() string { return e.does + ": " + e.do }
@@ -250,8 +250,8 @@ const (
 	whenSupported = "when_supported"
 )
 
-// asNewer returns a URL as a CLI from [follows] on reads it: a server of its own that is named without the parameter gets no checksum that
-// it does not ask for (pulumi/pulumi#24109).
+// asNewer returns a URL as a CLI from [follows] on reads it: if the URL names a server with endpoint= and lacks the parameter, that server gets no
+// checksum that it does not ask for (pulumi/pulumi#24109).
 func asNewer(at string) string {
 	parsed, err := address.Parse(at)
 	if err != nil || !parsed.Query().Has("endpoint") || parsed.Query().Has(checksums) || os.Getenv("AWS_REQUEST_CHECKSUM_CALCULATION") != "" {

@@ -36,7 +36,7 @@ func onlyFor(method string, status int, text string) s3test.Refuse {
 
 const notAllowed = "<Error><Code>AccessDenied</Code><Message>Access Denied.</Message><Key>k</Key><BucketName>states</BucketName><Resource>/states/k</Resource></Error>"
 
-// TestProbe: each step can be what a server refuses; the answers are those of AWS, MinIO and R2. No try leaves an object.
+// TestProbe: the server can refuse each of the steps; the answers are those of AWS, MinIO and R2. No try leaves an object.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -81,7 +81,7 @@ func (e notFound) Unwrap() error { return e.error }
 
 func (notFound) Is(target error) bool { return target == object.ErrNotFound }
 
-// lacksCredentials reports whether nothing gives a key. It is asked after a failure: the library's own error is a text.
+// lacksCredentials reports whether no source provides a key. It is called only after a failure: the library reports this case only as a text.
 func (b *Bucket) lacksCredentials(ctx context.Context) bool {
 	if b.address.Query().Has("anonymous") || b.address.Query().Has("role") {
 		return false
@@ -93,7 +93,7 @@ func (b *Bucket) lacksCredentials(ctx context.Context) bool {
 	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
 	defer cancel()
 	_, err = config.Credentials.Retrieve(asking)
-	return err != nil && asking.Err() == nil // a limit that is over says nothing of a key
+	return err != nil && asking.Err() == nil // an expired limit does not show that the key is missing
 }
 
 func (b *Bucket) lacksRegion(ctx context.Context) bool {

@@ -45,8 +45,8 @@ func (b *Bucket) refusal(answered smithy.APIError, headers http.Header) error {
 	}
 }
 
-// answers reports whether an error is an answer of the server with one of the codes. The library's own gcerrors.Code takes each error whose
-// text has 301 in it, as that of a server at port 30100 does, for a bucket that does not exist (gocloud.dev v0.46.0, google/go-cloud#3746).
+// answers reports whether an error is an answer of the server with one of the codes. The library's own gcerrors.Code takes each error with 301 in its
+// text, for example that of a server at port 30100, for a bucket that does not exist (gocloud.dev v0.46.0, google/go-cloud#3746).
 func answers(err error, codes ...string) bool {
 	var answered smithy.APIError
 	return errors.As(err, &answered) && slices.Contains(codes, answered.ErrorCode())

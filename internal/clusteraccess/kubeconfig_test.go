@@ -53,7 +53,8 @@ func TestWhatIsNoKubeconfigIsNotQuoted(t *testing.T) {
 	}
 }
 
-// TestTheContextHasTheNameOfTheCluster: that of Talos has the user's, too. One that somebody has named otherwise, and of several, stay.
+// TestTheContextHasTheNameOfTheCluster: the name that Talos gives also contains the user. A context that is not the current one, and several
+// contexts, keep their names.
 func TestTheContextHasTheNameOfTheCluster(t *testing.T) {
 	t.Parallel()
 	contexts := func(name, more, current string) string {

@@ -1,4 +1,4 @@
-// Package diskspace says how much space a disk has, on every system.
+// Package diskspace returns how much space a disk has, on every system.
 package diskspace
 
 import (

@@ -73,7 +73,7 @@ func (e Editor) folder() string {
 
 // run runs the editor until it ends or is to end.
 func (e Editor) run(ctx context.Context, words []string) error {
-	interrupts := make(chan os.Signal, 1) // while it is listened to, the signal ends nothing
+	interrupts := make(chan os.Signal, 1) // while this channel receives the signal, it does not end this process
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)

@@ -42,9 +42,9 @@ func (s State) Config() (values auto.ConfigMap, read bool) {
 	return values, true
 }
 
-// SetConfig adds values to the stack's configuration, secrets sealed with the passphrase, and removes others by their names. The CLI takes a secret as an argument,
-// which every user of the machine can read. A file without a salt, as a `pulumi stack init` leaves it that was killed after it made the
-// state, gets one, as the CLI would make it.
+// SetConfig adds values to the stack's configuration, with secrets sealed with the passphrase, and removes others by their names. It does not use the
+// CLI, which takes a secret as an argument that every user of the machine can read. A file without a salt, which a `pulumi stack init` leaves if it
+// is killed after it has made the state, gets a salt as the CLI would make it.
 func (s State) SetConfig(ctx context.Context, values auto.ConfigMap, removed ...string) error {
 	file := s.configFile()
 	stack, err := s.loadConfig()

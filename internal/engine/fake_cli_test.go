@@ -66,8 +66,8 @@ func report() int {
 	return 0
 }
 
-// patient is an engine in mid-work: it says that it was interrupted, and ends when it is interrupted again or, some time
-// after the first interrupt, by itself.
+// patient is an engine in mid-work: it prints that it was interrupted, and ends when it is interrupted again or, some time after the first interrupt,
+// by itself.
 func patient() int { return interrupted(time.After(300 * time.Millisecond)) }
 
 // stubborn is one that ends when it is interrupted again, and not by itself.

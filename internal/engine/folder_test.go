@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
-// sealer seals as the CLI does; salt is what the state and the stack's file keep of that.
+// sealer seals as the CLI does; salt is the text with the salt that the state and the stack's file keep.
 type sealer struct {
 	config.Encrypter
 	t    *testing.T
@@ -40,7 +40,7 @@ func (s sealer) seal(text string) string {
 	return sealed
 }
 
-// folder returns a state in a folder, beside a CLI that keeps another one, so that it shows who was asked.
+// folder returns a state in a folder. Its CLI keeps another state, so that the result shows which of the two was read.
 func folder(t *testing.T, phrase string) (state engine.State, root string) {
 	t.Helper()
 	state, _ = stateOf(t, `{"version": 3, "deployment": {"resources": [{"urn": "urn:pulumi:k3s-dev::em-infra::of:the:CLI::x", "type": "of:the:CLI"}]}}`)
@@ -100,7 +100,7 @@ func TestStateInAFolderIsReadWithoutTheCLI(t *testing.T) {
 	require.Contains(t, kept.Deployment.Resources[0].Outputs["list"].([]any)[0], "ciphertext")
 }
 
-// What cannot be read without the CLI is read by it, or it says why not.
+// What cannot be read without the CLI is read by it, or the CLI reports why it cannot be read.
 func TestStateIsLeftToTheCLI(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -185,7 +185,7 @@ func (s State) Remove(ctx context.Context) error {
 	return nil
 }
 
-// Unlock removes every lock of the state, whoever holds it.
+// Unlock removes every lock of the state, no matter which process holds it.
 func (s State) Unlock(ctx context.Context) error {
 	_, stderr, _, err := s.run(ctx, nil, "cancel", "--yes", "--stack", s.Stack)
 	if err != nil {

@@ -50,8 +50,8 @@ func (s Store) Find(name string) (Snapshot, error) {
 	return s.read(names[index])
 }
 
-// Prune deletes the snapshots that the rule does not keep, with their descriptions, and returns their names, newest first. One that is spared
-// stays, and so does the one that a restore which has begun uses. If that cannot be known, all stay.
+// Prune deletes the snapshots that the rule does not keep, with their descriptions, and returns their names, newest first. A spared snapshot stays,
+// and so does the one that an unfinished restore uses. If it is not known which one that is, all stay.
 func (s Store) Prune() (deleted []string, err error) {
 	names, err := s.names()
 	if err != nil {

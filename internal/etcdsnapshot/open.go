@@ -82,7 +82,7 @@ func decrypt(to io.Writer, from io.Reader, identities []age.Identity) error {
 	return nil
 }
 
-// packed is how data begin that zstd has compressed (RFC 8878, 3.1.1). A database of etcd begins with the number 0 of its first page.
+// packed are the first bytes of data that zstd has compressed (RFC 8878, 3.1.1). A database of etcd begins with the number 0 of its first page.
 var packed = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // unpack copies a snapshot, and decompresses one that talos-backup has compressed before it has sealed it.

@@ -2,8 +2,8 @@ package etcdsnapshot
 
 import "filippo.io/age"
 
-// workFactor of scrypt, as a power of 2. A key takes 64 MiB and a fifth of a second, as long as the key of a stack's secrets takes
-// Pulumi; age's default takes four times as much of both, in each run that changes a control plane.
+// workFactor of scrypt, as a power of 2. A key takes 64 MiB and a fifth of a second; Pulumi takes as long for the key of a stack's secrets. age's
+// default takes four times as much of both, in each run that changes a control plane.
 const workFactor = 16
 
 // WithPassphrase returns the recipient of snapshots that a passphrase opens, as in `age --decrypt`.

@@ -15,8 +15,8 @@ import (
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
-// Objects are the files of a folder of a bucket. The program is built without the client of a server, which is a third of what its build
-// takes, so this is declared here. An object that does not exist is an [object.ErrNotFound].
+// Objects are the files of a folder of a bucket. The interface is declared here so that the program is built without the client of a server, which
+// is a third of what its build takes. An object that does not exist is an [object.ErrNotFound].
 type Objects interface {
 	fmt.Stringer
 	io.Closer
@@ -37,11 +37,11 @@ type Remote struct {
 	Cluster string
 	// Keep is the rule by which snapshots stay, as that of the store.
 	Keep retention.Rule
-	// Spared are the names of snapshots that are copied and stay whatever the rule is, as one that was just made by a clock that was set back.
-	// Default: none.
+	// Spared are the names of snapshots that are copied and stay regardless of the rule, for example one that was just made while the clock was set
+	// back. Default: none.
 	Spared []string
-	// OfPods is whether the rule is also for the snapshots that the cluster itself stores there: nothing but their names says whose they
-	// are. Default: false, they are not deleted.
+	// OfPods is whether the rule also applies to the snapshots that the cluster itself stores there: only their names show whose they are.
+	// Default: false, they are not deleted.
 	OfPods bool
 }
 
@@ -56,7 +56,7 @@ func (r Remote) put(ctx context.Context, snapshot Snapshot) error {
 	if err != nil {
 		return err
 	}
-	// The description is first: a snapshot that is there has one, so a run that is killed leaves none that is never deleted.
+	// The description is written first, so every snapshot in the bucket has one: a killed run leaves no snapshot that is never deleted.
 	if err := r.Objects.Write(ctx, snapshot.Name+descriptionEnding, description); err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (r Remote) keyOf(ctx context.Context, snapshot Snapshot) (string, error) {
 	return all[at].key, nil
 }
 
-// Prune deletes the snapshots of this cluster that the rule does not keep, with their descriptions, and returns their names, newest
-// first. What has no description is not this tool's, and stays, unless it is one of the cluster itself and the rule is for those, too.
+// Prune deletes the snapshots of this cluster that the rule does not keep, with their descriptions, and returns their names, newest first. A snapshot
+// without a description is not one of this tool and stays, unless the cluster itself stored it and the rule applies to those, too.
 func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
 	ours, err := r.own(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
 		if slices.Contains(r.Spared, name.String()) {
 			continue
 		}
-		for _, key := range []string{keys[name], name.String() + descriptionEnding} { // in this order: what is left of a killed run has a description
+		for _, key := range []string{keys[name], name.String() + descriptionEnding} { // the description last, so that a killed run leaves no snapshot without it
 			if err := r.Objects.Delete(ctx, key); err != nil && !errors.Is(err, object.ErrNotFound) {
 				return deleted, err
 			}
@@ -188,7 +188,7 @@ func (r Remote) read(ctx context.Context, name retention.Name) (Snapshot, error)
 	}
 	description, err := r.Objects.Read(ctx, name.String()+descriptionEnding)
 	if err == nil && json.Unmarshal(description, &snapshot) != nil {
-		snapshot = Snapshot{} // somebody else's
+		snapshot = Snapshot{} // written by another tool
 	}
 	if err != nil && !errors.Is(err, object.ErrNotFound) {
 		return Snapshot{}, err

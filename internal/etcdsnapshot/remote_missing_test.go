@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
-// TestWhatTheBucketLacksIsSentLater: newest first, only what the rule would keep there, and not what is not this cluster's.
+// TestWhatTheBucketLacksIsSentLater: newest first, only what the rule would keep there, and nothing of another cluster.
 func TestWhatTheBucketLacksIsSentLater(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore(t)

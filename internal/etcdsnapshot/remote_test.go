@@ -66,7 +66,7 @@ func namesOf(t *testing.T, remote etcdsnapshot.Remote) (names []string) {
 	return names
 }
 
-// TestASnapshotComesBackOnAnotherMachine: what opens it there is what it was sealed for.
+// TestASnapshotComesBackOnAnotherMachine: the identity that it was sealed for opens it there.
 func TestASnapshotComesBackOnAnotherMachine(t *testing.T) {
 	t.Parallel()
 	store, identity := newStore(t)
@@ -97,7 +97,7 @@ func TestASnapshotComesBackOnAnotherMachine(t *testing.T) {
 	require.NoError(t, opened.Close())
 }
 
-// TestTheBucketKeepsByTheSameRule: and what this tool has not stored there for this cluster stays.
+// TestTheBucketKeepsByTheSameRule: everything stays that this tool has not stored there for this cluster.
 func TestTheBucketKeepsByTheSameRule(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore(t)

@@ -101,7 +101,7 @@ func TestSnapshotsOfPodsOnAServer(t *testing.T) {
 	require.EqualError(t, err, "the bucket s3://states does not have the object of 2026-11-20T22-15-00-scheduled: list what is there")
 }
 
-// TestTheNewestSnapshotIsOfEither: a restore takes the newest one, whoever has stored it.
+// TestTheNewestSnapshotIsOfEither: a restore takes the newest one, no matter whether this tool or the cluster has stored it.
 func TestTheNewestSnapshotIsOfEither(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore(t)
@@ -140,7 +140,7 @@ func TestNamesOfPods(t *testing.T) {
 	require.NotContains(t, left, object.Object{Key: "k3s-dev-2026-11-20T22:15:00Z.snap.age", Bytes: 1})
 }
 
-// TestWhatIsDamagedInsideTheSeal: somebody who may write to the bucket can seal anything for a public key.
+// TestWhatIsDamagedInsideTheSeal: a user who may write to the bucket can seal anything for a public key.
 func TestWhatIsDamagedInsideTheSeal(t *testing.T) {
 	t.Parallel()
 	identity, err := age.GenerateX25519Identity()

@@ -27,7 +27,7 @@ type Store struct {
 	Recipients []age.Recipient
 	// Keep is the rule by which snapshots stay when another one is taken. Default: that of [retention.Rule].
 	Keep retention.Rule
-	// Spared are the names of snapshots that stay whatever the rule is, because a restore is about to use them. Default: none.
+	// Spared are the names of snapshots that stay regardless of the rule, because a restore is about to use them. Default: none.
 	Spared []string
 }
 

@@ -1,5 +1,5 @@
-// Package filematch lists files of a folder whose name may be any: in the patterns of [filepath.Glob] a folder's own name is a pattern, too,
-// so that nothing is found below one such as "site [new]".
+// Package filematch lists files of a folder that may have any name: [filepath.Glob] reads the folder's own name as a pattern, too, so it finds
+// nothing below a folder such as "site [new]".
 package filematch
 
 import (

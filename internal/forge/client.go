@@ -64,7 +64,7 @@ func (j Job) project() string {
 	return "/repos/" + j.Project
 }
 
-// refusal returns the error for an answer that is none.
+// refusal returns the error for an answer whose HTTP status is an error.
 func (j Job) refusal(method, path, status string, text []byte) error {
 	said := strings.Join(strings.Fields(string(text[:min(len(text), longestQuote)])), " ")
 	needs := "pull-requests: write for comments and issues: write for issues"

@@ -52,7 +52,7 @@ func TestAPageOfForgejoThatIsFull(t *testing.T) {
 	require.Len(t, server.Comments(), 51)
 }
 
-// TestThereIsOneIssue: it is opened once, edited, closed, and opened anew; a pull request with the marker is none.
+// TestThereIsOneIssue: it is opened once, edited, closed, and opened anew; a pull request with the marker is not taken for it.
 func TestThereIsOneIssue(t *testing.T) {
 	t.Parallel()
 	for _, kind := range forge.Kinds {

@@ -79,8 +79,7 @@ func gitlabJob(lookup func(string) string) (Job, error) {
 	return job, nil
 }
 
-// actionsJob reads the variables of GitHub Actions, which the runner of Forgejo sets, too; FORGEJO_ACTIONS or GITEA_ACTIONS tells them
-// apart.
+// actionsJob reads the variables of GitHub Actions, which the runner of Forgejo sets, too; FORGEJO_ACTIONS or GITEA_ACTIONS distinguishes the two.
 func actionsJob(lookup func(string) string) (Job, error) {
 	job := Job{Kind: GitHub, API: lookup("GITHUB_API_URL"), Project: lookup("GITHUB_REPOSITORY"), Token: lookup("GITHUB_TOKEN")}
 	if lookup("FORGEJO_ACTIONS")+lookup("GITEA_ACTIONS") != "" {

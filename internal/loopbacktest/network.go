@@ -13,8 +13,8 @@ const firstByte, firstBytes = 100, 100
 // The address and the port of a network on which its test listens. No machine has them.
 const claimedNumber, claimedPort = 254, 50999
 
-// Network returns a loopback network that no other test has until this one has ended, whatever the machines in it do: one that is off
-// between two of its boots has no open port.
+// Network returns a loopback network that no other test has until this one has ended. The claim does not depend on open ports of the machines in it:
+// a machine that is off between two of its boots has none.
 func Network(t testing.TB) netip.Prefix {
 	t.Helper()
 	for range 100 {

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/loopbacktest"
 )
 
-// TestNoTwoTestsHaveANetwork takes as many as make two alike almost certain without a claim.
+// TestNoTwoTestsHaveANetwork takes so many networks that, without a claim, two of them would almost certainly be the same.
 func TestNoTwoTestsHaveANetwork(t *testing.T) {
 	t.Parallel()
 	taken := map[netip.Prefix]bool{}

@@ -46,7 +46,7 @@ func (p Pipeline) Write(root string, overwrite bool) (changed bool, err error) {
 	return true, atomicfile.Write(path, []byte(wanted), fileMode)
 }
 
-// isEdited reports whether a file is another one than was written.
+// isEdited reports whether a file differs from what was written.
 func isEdited(text string) bool {
 	first, rest, _ := strings.Cut(text, "\n")
 	return first != head+sum(rest)

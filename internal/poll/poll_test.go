@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// A wait of any length ends with the question that comes a twentieth later at most.
+// A wait of any length ends at most a twentieth of that length later than it could.
 func TestUntilAsksAtOnceAndThenLessAndLessOften(t *testing.T) {
 	t.Parallel()
 
@@ -39,7 +39,7 @@ func TestUntilEndsWithTheErrorOfWhoWasAsked(t *testing.T) {
 	require.Same(t, failed, poll.Until(t.Context(), time.Second, func(context.Context) (bool, error) { return false, failed }))
 }
 
-// An error of who was asked that wraps that of a context is not taken for the end of ours.
+// If ask returns an error that wraps one of a context, Until does not take it for the end of its own context.
 func TestUntilTellsTheEndOfItsContextFromOthers(t *testing.T) {
 	t.Parallel()
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Error is an error of our own that ends with what to do. The parts are fields, so that a report can have them apart.
+// Error is an error of our own that ends with what to do. The parts are fields, so that a report can use them separately.
 type Error struct {
 	// What is wrong.
 	What error
@@ -14,7 +14,7 @@ type Error struct {
 	Do string
 }
 
-// Errorf returns an error that ends with what to do; the format is that of what is wrong.
+// Errorf returns an error that ends with what to do; format and args describe what is wrong.
 func Errorf(do, format string, args ...any) error {
 	return &Error{What: fmt.Errorf(format, args...), Do: do}
 }
@@ -27,7 +27,7 @@ func (e *Error) Unwrap() error { return e.What }
 // Remedy returns what to do.
 func (e *Error) Remedy() string { return e.Do }
 
-// Extend returns an error with a text after it, which belongs to what to do if the error says that.
+// Extend appends a text to an error. If the error ends with what to do, the text becomes part of that.
 func Extend(err error, text string) error {
 	if what, do := Split(err); do != "" {
 		return &Error{What: &rewordedError{text: what, err: err}, Do: do + text}
@@ -45,8 +45,8 @@ func (e *rewordedError) Error() string { return e.text }
 
 func (e *rewordedError) Unwrap() error { return e.err }
 
-// Split returns what is wrong and what to do about it: of the outermost error in the chain that has a method Remedy. What other errors have put
-// before it belongs to what is wrong. An error without a remedy, and one that goes on after it, is returned whole.
+// Split returns what is wrong and what to do about it. What to do is the remedy of the outermost error in the chain that has a method Remedy; all
+// text before the remedy is what is wrong. If there is no remedy, or the text does not end with it, Split returns the whole text and no remedy.
 func Split(err error) (what, do string) {
 	var ours interface {
 		error

@@ -154,7 +154,7 @@ func (p Place) onStack(command string) string {
 	return command
 }
 
-// flaggedCommands are those of them that messages name with flags of their own, like `etcd restore --from NAME`.
+// flaggedCommands are the stackCommands that messages name with flags of their own, like `etcd restore --from NAME`.
 var flaggedCommands = []string{"up", "state unlock", "etcd restore"}
 
 // needsStack reports whether a command needs the flags of the stack, and has none yet.

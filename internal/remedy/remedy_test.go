@@ -18,7 +18,7 @@ func TestCompleteWithFlagsOfUp(t *testing.T) {
 	require.Equal(t, "see `em-infra status --stack home`, then `em-infra up --stack home --allow-replace home-control-1`", place.Complete("see `em-infra status`, then `em-infra up`"))
 }
 
-// TestCommandsOfTheLab: a program that is the lab alone has its own name for them.
+// TestCommandsOfTheLab: a program that contains only the lab has another name, and its commands begin with that name.
 func TestCommandsOfTheLab(t *testing.T) {
 	t.Parallel()
 	const message = "a lab runs here: see `em-infra lab status`, or `em-infra lab stop && em-infra up`, not em-infra lab start"
@@ -106,7 +106,7 @@ func TestCommands(t *testing.T) {
 	require.Empty(t, remedy.Commands("nothing to do"))
 }
 
-// TestErrorsNameTheCommandsOfTheirPlace, where a lock is taken away by another command in a lab. What they wrap stays known.
+// TestErrorsNameTheCommandsOfTheirPlace: in a lab, another command removes a lock. The error that they wrap can still be found.
 func TestErrorsNameTheCommandsOfTheirPlace(t *testing.T) {
 	t.Parallel()
 	locked := &pve.LockedError{Node: "vmhost", VMID: 101, Lock: "clone"}

@@ -6,10 +6,9 @@ import (
 	"path/filepath"
 )
 
-// DependOn makes the result of the running test depend on files and folders of the repository, by their names from the top of the test's
-// module. Go gives the result of an earlier run again if the test binary and the files that its own process has looked at are unchanged
-// (`go help test`); it does not know what a command reads that the test runs. So a test that has something built or listed looks at the
-// sources itself.
+// DependOn makes the result of the running test depend on files and folders of the repository, by their names from the top of the test's module. Go
+// reuses the result of an earlier run if the test binary and the files that its own process has looked at are unchanged (`go help test`); it does not
+// know the files that are read by the commands that the test runs. So a test that has something built or listed looks at the sources itself.
 func DependOn(names ...string) error {
 	for _, name := range names {
 		path, err := Path(name)

@@ -47,7 +47,7 @@ func TestAResultDependsOnTheSources(t *testing.T) {
 	require.Greater(t, files, 1000, "the sources are read")
 }
 
-// TestDependOnSources is what the other test runs, and looks at the log of.
+// TestDependOnSources is the test that the other test runs in order to read its log.
 func TestDependOnSources(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, repositorytest.DependOnSources())

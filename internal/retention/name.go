@@ -44,7 +44,7 @@ func Parse(text string) (Name, error) {
 		}
 	}
 	if name.String() != text {
-		return Name{}, ErrNoName // as in -02, which is nobody's second
+		return Name{}, ErrNoName // as in -02: String writes no leading zeros
 	}
 	return name, nil
 }

@@ -6,7 +6,7 @@ import "fmt"
 type Rule struct {
 	// Last is the number of newest copies of each kind that stay. Default: [Default].
 	Last int
-	// Daily is the number of days of which the newest copy stays, whatever its kind. Days without a copy do not count. Default: 0.
+	// Daily is the number of days of which the newest copy stays, regardless of its kind. Days without a copy do not count. Default: 0.
 	Daily int
 	// Weekly is the number of weeks of which the newest copy stays, as Daily; a week begins on Monday. Default: 0.
 	Weekly int

@@ -39,7 +39,7 @@ func (t Table) Write(out io.Writer) error {
 	return err
 }
 
-// aligned returns the indices of the rows that fit in columns: all, without the widest ones until the others fit.
+// aligned returns the indices of the rows that are written in columns. It leaves out the widest rows until the others fit.
 func (t Table) aligned() []int {
 	var rows []int
 	for i := range t.Rows {

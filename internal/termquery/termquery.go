@@ -1,4 +1,4 @@
-// Package termquery prevents that a process queries the terminal for its colours while it starts.
+// Package termquery prevents a process from querying the terminal for its colours while it starts.
 //
 // Pulumi's SDK imports bubbletea (sdk/v3/go/pulumi → go/common/util/cmdutil → bubbletea), whose init queries the background
 // colour (bubbletea v1.3.10, tea_init.go) through lipgloss and termenv. On a terminal that does not answer, such as a serial

@@ -42,7 +42,7 @@ func want(s spec, source string, v versions) (wanted, error) {
 		}
 		w.from = s.upstream + " " + version
 		if s.kind != Plugin {
-			w.version = version // a build reports this version, whatever version the program needs
+			w.version = version // a build reports this version, no matter which version the program needs
 		}
 	}
 	sum, err := w.hash(source)

@@ -215,7 +215,7 @@ func (w *Workspace) Environment() map[string]string {
 	return env
 }
 
-// locate finds the state and the inventory; folder is that of a state that is named nowhere.
+// locate finds the state and the inventory; folder is the folder of a state whose URL is named nowhere.
 func (w *Workspace) locate(folder, inventory string) error {
 	if err := w.locateBackend(folder); err != nil {
 		return err

@@ -60,7 +60,7 @@ func live(b *testing.B, nodes int) []measured {
 	return append(life, s.measure(b, "destroy", "--yes"))
 }
 
-// stack is one on a lab of its own, that ends with the benchmark.
+// stack is a stack on a lab of its own, which ends with the benchmark.
 type stack struct{ labstack.Stack }
 
 func newStack(b *testing.B, nodes int) stack {

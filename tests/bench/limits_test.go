@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limit is what a command may cost in a cluster of a size. What depends on how fast and how busy a machine is, is bounded for two
-// cores that are idle otherwise; processes and calls are counts, and the same on each machine.
+// limit is what a command may cost in a cluster of a size. Times depend on how fast and how busy a machine is, so their bounds are for two cores that
+// are otherwise idle; processes and calls are counts, and the same on each machine.
 type limit struct {
 	command string
-	wall    func(nodes int) time.Duration // nil where another command's, or Terraform's, is what counts
+	wall    func(nodes int) time.Duration // nil if the time is compared with that of another command or of Terraform
 	engines int                           // processes of the CLI
 	writes  bool                          // whether it may change the host
 }
@@ -34,7 +34,7 @@ func constant(bound time.Duration) func(int) time.Duration {
 	return func(int) time.Duration { return bound }
 }
 
-// linear is a bound between that of 3 nodes and that of 100, and beyond.
+// linear returns a bound that grows linearly with the nodes, given that of 3 nodes and that of 100.
 func linear(three, hundred time.Duration) func(int) time.Duration {
 	return func(nodes int) time.Duration { return three + (hundred-three)*time.Duration(nodes-3)/97 }
 }
@@ -44,7 +44,7 @@ const (
 	stateLimit = 25 << 10 // a node
 )
 
-// misses says what a life cost more than its limits allow.
+// misses returns what a life cost more than its limits allow.
 func misses(nodes int, life []measured) []string {
 	var found []string
 	missed := func(m measured, format string, args ...any) {
@@ -73,7 +73,7 @@ func misses(nodes int, life []measured) []string {
 	return found
 }
 
-// scales says what grew more than it may with the size of a cluster.
+// scales returns what grew more than it may with the size of a cluster.
 func scales(lives map[int][]measured) []string {
 	const up, more = 0, 6 // their places in a life
 	var found []string

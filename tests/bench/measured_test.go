@@ -140,7 +140,7 @@ func (s *sample) bytes() int64 {
 	return sum
 }
 
-// field is a number that the kernel tells of a process; 0 once it has ended.
+// field returns a number that the kernel reports about a process; 0 once it has ended.
 func field(pid int, file, name string) int64 {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file))
 	if err != nil {

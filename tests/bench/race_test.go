@@ -45,7 +45,7 @@ func BenchmarkRace(b *testing.B) {
 // were Ready.
 type lap struct{ kubeconfig, ready, noChange, destroy time.Duration }
 
-// legs are what is compared. A goal of 0 is none.
+// legs are the times that are compared. A goal of 0 means that there is none.
 var legs = []struct {
 	name string
 	goal float64
@@ -101,7 +101,7 @@ func timed(work func()) time.Duration {
 	return time.Since(began)
 }
 
-// untilSaid runs a command of em-infra to its end and returns after how long it had said something.
+// untilSaid runs a command of em-infra to its end and returns how long it took until it printed a text.
 func (s stack) untilSaid(b *testing.B, what string, args ...string) (after time.Duration) {
 	b.Helper()
 	command := s.Command(context.WithoutCancel(b.Context()), append(args, s.On()...)...)

@@ -278,7 +278,7 @@ func (a *addonsUnderTest) webhook(why string) (remove func()) {
 			return
 		}
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{Message: why}}
-		_ = json.NewEncoder(w).Encode(review) // the API server says what it misses
+		_ = json.NewEncoder(w).Encode(review) // the API server reports what is missing
 	}))
 	a.t.Cleanup(server.Close)
 	name, fail, none := "refuses.example.com", webhookv1.Fail, webhookv1.SideEffectClassNone

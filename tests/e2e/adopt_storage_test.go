@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2EStorageIsAdopted: a cluster whose state is lost has its storage on a TrueNAS box. An adoption writes nothing there, and the CSI
-// driver's key goes on to open the box; the box tells a key once, so the next up makes another and hands it to the cluster in the same run.
+// TestE2EStorageIsAdopted: a cluster whose state is lost has its storage on a TrueNAS box. An adoption writes nothing there, and the CSI driver's key
+// still opens the box. The box shows a key only once, so the next up makes another and hands it to the cluster in the same run.
 func TestE2EStorageIsAdopted(t *testing.T) {
 	t.Parallel()
 	extended(t)

@@ -92,8 +92,8 @@ func (r *rehearsal) adoptIsKilledBeforeItsImport(bundle string) {
 	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "or, without a backup, write it with `em-infra adopt --stack "+r.stack)
 }
 
-// adoptEndsAfterItsImport makes an adoption fail when its state is written, and its credentials are not: what a kill at that point
-// leaves. A second one refuses. It returns the output of the first.
+// adoptEndsAfterItsImport makes an adoption fail after it has written its state and before it writes its credentials: a kill at that point leaves the
+// same. A second adoption is refused. It returns the output of the first.
 func (r *rehearsal) adoptEndsAfterItsImport() string {
 	r.t.Helper()
 	kubeconfig := filepath.Join(r.dir(), "kubeconfig")
@@ -115,7 +115,8 @@ func (r *rehearsal) losesItsState() {
 	}
 }
 
-// refusesToAdopt checks that a cluster is not adopted with other secrets, without any, or with what an up would destroy.
+// refusesToAdopt checks that a cluster is not adopted with other secrets, without any, or with an inventory by which an up would
+// destroy something.
 func (r *rehearsal) refusesToAdopt(bundle string) {
 	r.t.Helper()
 	talosconfig := filepath.Join(r.dir(), "talosconfig")

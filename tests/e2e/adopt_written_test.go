@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2EAWrittenInventoryIsWhatRuns: state and inventory of a cluster of two IP families are gone, whose worker has a GPU, data disks and
-// further network cards, and so is the file of the stack. The inventory that is written from what runs is adopted, and nothing would change.
+// TestE2EAWrittenInventoryIsWhatRuns: the state, the inventory and the stack's file of a cluster of two IP families are gone. Its worker has a GPU,
+// data disks and further network cards. The inventory that is written from what runs is adopted, and nothing would change.
 func TestE2EAWrittenInventoryIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	extended(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// reviewedPlan returns the fingerprint of the plan, which a second preview repeats. An up with it is refused when the inventory or the
-// host is another one by then.
+// reviewedPlan returns the fingerprint of the plan, which a second preview repeats. An up with it is refused if the inventory or the host has changed
+// in the meantime.
 func (r *rehearsal) reviewedPlan(preview string) string {
 	r.t.Helper()
 	found := regexp.MustCompile(`(?m)^the fingerprint of this plan, for up --plan: ([0-9a-f]{16})$`).FindStringSubmatch(preview)

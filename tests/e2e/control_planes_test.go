@@ -14,9 +14,9 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2EControlPlanesComeAndGo shrinks a cluster from three control planes to one, the first of the inventory among those that go, by a
-// run that is killed and one that ends it. It exchanges the only one for another machine, grows to five, shrinks to three while a dead one
-// is exchanged for another, and gives one another VMID. What etcd contains survives it all.
+// TestE2EControlPlanesComeAndGo shrinks a cluster from three control planes to one, in a run that is killed and one that completes it; the first one
+// of the inventory is among those that go. Then it exchanges the only one for another machine, grows to five, shrinks to three while a dead one is
+// exchanged for another, and gives one another VMID. The data in etcd survive all of it.
 func TestE2EControlPlanesComeAndGo(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -112,8 +112,8 @@ func (r *rehearsal) killsARemoval(flags []string) string {
 	return fmt.Sprintf("k3s-dev-control-%d", lines[slices.IndexFunc(lines, stops)].VMID-100)
 }
 
-// newMachineDoesNotCome ends the removal of a control plane, and QEMU does not start the machine in its place: the run says how to go
-// on, and no other control plane is touched.
+// newMachineDoesNotCome ends the removal of a control plane, and QEMU does not start the machine in its place: the run reports how to go on, and no
+// other control plane is touched.
 func (r *rehearsal) newMachineDoesNotCome(vmid int, flags []string) {
 	r.t.Helper()
 	r.mustRun(0, "lab", "fault", "set", "start-fails", "--vm", fmt.Sprint(vmid))

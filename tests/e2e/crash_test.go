@@ -98,8 +98,8 @@ func TestE2EPlainEngineAfterAKill(t *testing.T) {
 	r.secureAPIAnswers(r.nodes())
 }
 
-// killDuringClone kills a first up, and its children of these names, while the host clones. What works on for them is left to the
-// caller, which has it ended before cloneEnds.
+// killDuringClone kills a first up, and its children of these names, while the host clones. The caller makes sure that the processes that go on
+// without them have ended before cloneEnds.
 func (r *rehearsal) killDuringClone(children ...string) {
 	r.t.Helper()
 	r.mustRun(0, "lab", "start")

@@ -59,7 +59,8 @@ func (r *rehearsal) passphraseIsRotated() {
 	require.Contains(r.t, r.mustRun(3, "state", "restore", "--lab", "--yes", "--from", r.formerBackup()), "needs the passphrase from before it was changed: ")
 }
 
-// aRunCameBetween leaves what plain Pulumi leaves that is killed after a rotation was cut off: the rotation gives up, so that `up` can settle it.
+// aRunCameBetween changes the state as a plain Pulumi does that is killed after a rotation was cut off: the rotation gives up, so that `up` can
+// settle it.
 func (r *rehearsal) aRunCameBetween(rotate []string, note string) {
 	r.t.Helper()
 	var state map[string]any
@@ -77,8 +78,8 @@ func (r *rehearsal) aRunCameBetween(rotate []string, note string) {
 	require.Empty(r.t, r.pending())
 }
 
-// formerFileIsSealedAnew leaves what a rotation leaves that was cut off after the state, beside the stack's file from before: the command asks
-// for the former passphrase, and ends with it.
+// formerFileIsSealedAnew sets up what a rotation leaves if it is cut off after the state was sealed: the stack's file is still the former one. The
+// command asks for the former passphrase, and completes with it.
 func (r *rehearsal) formerFileIsSealedAnew(rotate []string, note, file, passphrase, former string) {
 	r.t.Helper()
 	require.NoError(r.t, os.MkdirAll(filepath.Dir(note), 0o700))
@@ -90,8 +91,8 @@ func (r *rehearsal) formerFileIsSealedAnew(rotate []string, note, file, passphra
 	require.Contains(r.t, r.mustRun(0, rotate...), "the passphrase of stack "+r.stack+" is changed\n")
 }
 
-// cutOffBeforeTheState leaves what a kill leaves after Pulumi has written the salt of the new passphrase: a file with old secrets, which
-// neither passphrase opens.
+// cutOffBeforeTheState sets up what a kill leaves after Pulumi has written the salt of the new passphrase: a file with old secrets, which neither
+// passphrase opens.
 func (r *rehearsal) cutOffBeforeTheState(note string) {
 	r.t.Helper()
 	file := filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml")
@@ -114,7 +115,7 @@ func (r *rehearsal) formerBackup() string {
 	return ""
 }
 
-// statusListsCredentials: those with the first end come first, and each has the end that the cluster or the host gave it.
+// statusListsCredentials: the credentials that expire first come first, and each has the end that the cluster or the host gave it.
 func (r *rehearsal) statusListsCredentials() {
 	r.t.Helper()
 	var kinds []string

@@ -64,7 +64,7 @@ func (r *rehearsal) status(code int) operator.StatusReport {
 	return report
 }
 
-// setMemory changes a machine as somebody in the web interface would.
+// setMemory changes a machine as a user in the web interface would.
 func (r *rehearsal) setMemory(vmid, mebibytes int) {
 	r.t.Helper()
 	machine, err := r.host().VirtualMachine(r.t.Context(), vmid)

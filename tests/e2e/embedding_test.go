@@ -15,7 +15,7 @@ func TestE2EEmbedding(t *testing.T) {
 	extended(t)
 	r := newRehearsal(t, "e2e-embedding")
 	r.mustRun(0, "lab", "start")
-	r.shellOfLabEnv("pulumi preview") // on a stack that nobody has brought up
+	r.shellOfLabEnv("pulumi preview") // on a stack that is not up yet
 
 	output := r.embed()
 	require.Contains(t, output, "to do: map[create:")

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestE2EEtcdIsOutOfSpace: with its alarm the real etcd behind the lab takes no writes, status says so, and one command ends that. The
+// TestE2EEtcdIsOutOfSpace: while it has its alarm, the real etcd behind the lab takes no writes, status reports that, and one command ends it. The
 // size of the database is emulated: the real one has no gigabytes to free.
 func TestE2EEtcdIsOutOfSpace(t *testing.T) {
 	t.Parallel()

@@ -24,8 +24,8 @@ func backupsOfTheTest(t *testing.T) string {
 	return "backups: {bucket: \"s3://backups?region=eu-central-1\", recipients: [" + identity.Recipient().String() + "]}\n"
 }
 
-// letTheClusterStoreSnapshots: Talos gives the pods what opens its API, and what it writes for that is no change of ours, even if it
-// writes why it gives nothing. What pods store is seen.
+// letTheClusterStoreSnapshots: Talos gives the pods a talosconfig. What it writes into the cluster for that is no change of ours, and neither is its
+// reason if it gives them none. The snapshots that pods store are listed.
 func (a *addonsUnderTest) letTheClusterStoreSnapshots() {
 	a.eventually("Talos makes the Secret of the account", func() bool { return a.secretOfTalos() != nil })
 	require.Equal(a.t, []string{"talos.default"}, a.secretOfTalos().Contexts["default"].Endpoints)

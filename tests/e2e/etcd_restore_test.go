@@ -19,9 +19,9 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2EALostClusterIsRestored deletes the only control plane on the host. One command makes its machine anew and brings etcd back
-// from the newest snapshot, which is in the bucket of an S3 server alone, in two runs, of which the first is killed as soon as the machine
-// is being made. Then it goes back in time on purpose. The bucket did not take the snapshot at first: the next up copied it there.
+// TestE2EALostClusterIsRestored deletes the only control plane on the host. One command makes its machine anew and brings etcd back from the newest
+// snapshot, which exists only in the bucket of an S3 server. That takes two runs: the first is killed as soon as the machine is being made. Then it
+// goes back in time on purpose. The bucket did not take the snapshot at first: the next up copied it there.
 func TestE2EALostClusterIsRestored(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -31,7 +31,7 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	r.writeInventory("cluster.yaml", r.read(filepath.Join(r.inventory, "cluster.yaml"))+"backups: {bucket: \"s3://backups?region=eu-central-1\"}\n")
 	url := s3test.Start(t)
 	withBucket := func(url string) {
-		r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", workspace.BucketVariable + "=" + url} //nolint:gosec // the server asks nobody
+		r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", workspace.BucketVariable + "=" + url} //nolint:gosec // the server checks no key
 	}
 	withBucket(strings.Replace(url, "s3://states?", "s3://other?", 1))
 	refused := r.mustRun(1, "etcd", "snapshot", "--lab")
@@ -81,8 +81,8 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	r.isGone("later")
 }
 
-// TestE2ETheOnlyControlPlaneIsReplaced gives the only control plane another VMID, address and storage under its name, in two runs, of
-// which the first is killed, and then another name in its place: its etcd moves by a snapshot.
+// TestE2ETheOnlyControlPlaneIsReplaced gives the only control plane another VMID, address and storage under its name, in two runs; the first is
+// killed. Then it gives it another name. Each time its etcd moves by a snapshot.
 func TestE2ETheOnlyControlPlaneIsReplaced(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -117,8 +117,8 @@ func TestE2ETheOnlyControlPlaneIsReplaced(t *testing.T) {
 	r.cameBack([]string{"k3s-dev-control-9", "k3s-dev-worker-1"})
 }
 
-// TestE2EALostQuorumIsRestored loses two of three control planes: one is deleted, one is off and comes back with data of the time before.
-// The data file of the third one is all that is left. Then it loses all three, and the newest snapshot is.
+// TestE2EALostQuorumIsRestored loses two of three control planes: one is deleted, one is off and comes back with data of the time before. Only the
+// data file of the third one is left. Then it loses all three, and only the newest snapshot is left.
 func TestE2EALostQuorumIsRestored(t *testing.T) {
 	t.Parallel()
 	extended(t)

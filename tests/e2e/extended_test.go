@@ -8,8 +8,8 @@ import (
 // everyTest asks for the extended tests, too.
 var everyTest = flag.Bool("extended", false, "run all tests: also those that the suite of CI leaves out for their time")
 
-// extended skips a test that the suite of CI leaves out. The suite has a test of each command and of each promise (docs/testing.md); an
-// extended one is of another case of the same.
+// extended skips a test that the suite of CI leaves out. The suite has a test of each command and of each promise (docs/testing.md); an extended test
+// covers another case of one of these.
 func extended(t testing.TB) {
 	t.Helper()
 	if !*everyTest {

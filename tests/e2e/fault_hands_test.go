@@ -94,7 +94,7 @@ func joinsAnew(r *rehearsal, first result) {
 	require.NoError(r.t, api.Close())
 }
 
-// freesTheDatabases is what ends an etcd that is out of space.
+// freesTheDatabases is the user's action if etcd is out of space.
 func freesTheDatabases(r *rehearsal, _ result) {
 	r.t.Helper()
 	r.mustRun(0, "etcd", "defragment", "--lab")
@@ -117,7 +117,7 @@ func keepsASnapshot(r *rehearsal) {
 	r.mustRun(0, "etcd", "snapshot", "--lab")
 }
 
-// putsTheSnapshotBack is the way back from corrupt data of which there is no other copy.
+// putsTheSnapshotBack is the user's action if the only copy of the data of etcd is corrupt.
 func putsTheSnapshotBack(r *rehearsal, _ result) {
 	r.t.Helper()
 	require.Contains(r.t, r.mustRun(3, "etcd", "restore", "--lab", "--yes"), "the data of etcd on k3s-dev-control-1 differ from those of the others")

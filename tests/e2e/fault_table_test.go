@@ -23,7 +23,7 @@ const (
 	noStorageAdded    = "no storage is added to Proxmox VE"
 )
 
-// What a run says of an etcd that has an alarm.
+// The messages of a run about an etcd that has an alarm.
 const (
 	fullEtcd    = "nothing was touched, because etcd has reached the quota of its database and takes no writes: `em-infra etcd defragment"
 	corruptEtcd = "nothing was touched, because the data of etcd on k3s-dev-control-1 differ from those of the others: there is no other member with its data: find a snapshot"

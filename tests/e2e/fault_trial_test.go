@@ -45,7 +45,7 @@ type end struct {
 	byHand func(r *rehearsal, first result)
 	// during does the user's action while the run waits; nil means that the user waits, too.
 	during func(r *rehearsal, up *started)
-	// selected has it run in each build.
+	// selected is whether it runs in each build.
 	selected bool
 }
 
@@ -93,9 +93,9 @@ type faultRow struct {
 // faultBound is the maximal duration of a run under a fault: the provider's wait for a task, and the rest of the run.
 const faultBound = 25 * time.Minute
 
-// TestE2EFaults makes each fault of the lab occur in the birth of a cluster, in the removal of a worker and in a change of
-// nodes, one after the other: how that ends, what is said, and that it can be gone on with once the fault is gone. Most rows
-// run on request, with -faults all (docs/testing.md).
+// TestE2EFaults makes each fault of the lab occur in the birth of a cluster, in the removal of a worker and in a change of nodes, one after the
+// other. It checks how the operation ends, what it prints, and that it can be continued once the fault is gone. Most rows run on request, with
+// -faults all (docs/testing.md).
 func TestE2EFaults(t *testing.T) {
 	t.Parallel()
 	if *faultsOf != "all" {

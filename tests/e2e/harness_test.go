@@ -26,8 +26,8 @@ import (
 // workshop is the folder where the tool under test is built. It is removed after the tests.
 var workshop *labstack.Workshop
 
-// atOnce is how many tests run at once for each processor, unless -parallel says how many. A test waits for nearly half of its time; with
-// still more of them, the processors are busy, and what the labs ask at intervals takes the time that the others need.
+// atOnce is how many tests run at once for each processor, unless -parallel says how many. A test waits for nearly half of its time. With more of
+// them, the processors are busy, and the polling of the labs takes the time that the other tests need.
 const atOnce = 2
 
 func TestMain(m *testing.M) {
@@ -177,7 +177,7 @@ func (r *rehearsal) onTerminal(code int, args ...string) string {
 	return screen
 }
 
-// begin begins a command, and returns it with what it will have printed when it has ended.
+// begin starts a command, and returns it with the buffer that holds its output once it has ended.
 func (r *rehearsal) begin(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	r.t.Helper()
 	command := r.command(context.Background(), append(args, "--stack", r.stack, "--inventory", r.inventory)...)

@@ -19,8 +19,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// TestE2EHosts is the life of a stack of hosts, the sample: made, with the commands for what no API does, nothing to do, changed by hand and mended, refused where it would cut the
-// operator off or carry out what another user has staged, gone.
+// TestE2EHosts is the life of a stack of hosts, the sample: it is made, with the commands for what no API does, and has nothing to do. It is changed
+// by hand and mended. Changes that would cut the operator off, or carry out what another user has staged, are refused. Then it is destroyed.
 func TestE2EHosts(t *testing.T) {
 	t.Parallel()
 	r := newHostsRehearsal(t, "e2e-hosts")

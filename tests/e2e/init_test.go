@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 )
 
-// hostsOfInit is a host as somebody has it who begins: no inventory describes it.
+// hostsOfInit is the host of a user who begins: no inventory describes it.
 const hostsOfInit = `network: 192.168.20.0/24
 hosts:
   - name: pve

@@ -100,7 +100,7 @@ func (r *rehearsal) killedRestore(kit string) {
 	<-s.ended
 }
 
-// kitFits checks what kit check says of the newest kit of a cluster that runs.
+// kitFits checks what kit check prints about the newest kit of a cluster that runs.
 func (r *rehearsal) kitFits() {
 	r.t.Helper()
 	checked := r.mustRun(0, "kit", "check", "--lab")

@@ -24,9 +24,8 @@ import (
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
-// TestE2EPhases: a cluster that is created phase by phase, with one phase that fails and is run again alone, equals one that is
-// created in one run; a phase of a complete cluster changes nothing of later ones; and only its own cluster is queried,
-// whatever the user's kubeconfig contains.
+// TestE2EPhases: a cluster that is created phase by phase, with one phase that fails and is run again alone, equals one that is created in one run; a
+// phase of a complete cluster changes nothing of later ones; and only its own cluster is queried, regardless of what the user's kubeconfig contains.
 func TestE2EPhases(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -134,9 +133,9 @@ func dropEmptyDefaults(value any) {
 	}
 }
 
-// digests are those of all that the state says of each resource, secrets in clear and outputs too, but for the times of
-// its changes, the order of its dependencies, and what a refresh writes in two ways: lists of dependencies and of defaults
-// that are empty are there or are not. The engine seals secrets anew with each run; nobody may read them in a test's output.
+// digests returns a digest of everything that the state says about each resource, with its secrets in clear and its outputs. It leaves out the times
+// of changes, the order of dependencies, and empty lists of dependencies and of defaults, which a refresh may write or not. The engine seals secrets
+// anew with each run, so they are compared in clear; a digest does not show them in a test's output.
 func (r *rehearsal) digests() map[resource.URN]string {
 	r.t.Helper()
 	engine := r.plainEngine()

@@ -17,8 +17,8 @@ import (
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
-// TestE2EPlainPulumi follows the quickstart in a fresh clone, as somebody with an ordinary Pulumi installation: the program runs
-// under a language host, and what brings the cluster up is `pulumi` alone. Then em-infra works on the same state.
+// TestE2EPlainPulumi follows the quickstart in a fresh clone, as a user with an ordinary Pulumi installation: the program runs under a language host,
+// and `pulumi` alone brings the cluster up. Then em-infra works on the same state.
 func TestE2EPlainPulumi(t *testing.T) {
 	t.Parallel()
 	c := newClone(t)
@@ -41,7 +41,7 @@ func TestE2EPlainPulumi(t *testing.T) {
 	c.shell("pulumi stack rename --stack another k3s-dev") // the remedy of preflight: then everything is as before
 	c.requireNoChanges()
 
-	c.shell("env -u EM_INFRA pulumi destroy --stack k3s-dev --yes") // as somebody who has no em-infra: its Commands run with go
+	c.shell("env -u EM_INFRA pulumi destroy --stack k3s-dev --yes") // as a user without em-infra: its Commands run with go
 	require.Empty(t, c.hostFiles().VMs)
 }
 
@@ -52,8 +52,8 @@ type clone struct {
 	env        []string
 }
 
-// newClone clones what is in version control, as it is in the working tree. Of the machine it has Go's caches, the tool
-// chain's, and a language host on PATH.
+// newClone clones what is in version control, as it is in the working tree. From the machine it has only Go's caches, those of the tool chain, and a
+// language host on PATH.
 func newClone(t *testing.T) *clone {
 	t.Helper()
 	if testing.Short() {
@@ -82,8 +82,8 @@ func newClone(t *testing.T) *clone {
 	return c
 }
 
-// shareRegistry lets the labs of that user know those of the tests: with a registry of its own, a lab of it would take the ports of a lab
-// that is stopped while it is copied.
+// shareRegistry lets the labs of that user know those of the tests. With a registry of its own, a lab of that user would take the ports of a lab that
+// is stopped while it is copied.
 func shareRegistry(t *testing.T, home string) {
 	t.Helper()
 	registry := lab.DefaultRegistry()

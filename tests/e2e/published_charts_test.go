@@ -25,9 +25,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 )
 
-// chartsFrom says where the charts of TestE2EPublishedCharts come from: the word published for the repositories that their
-// makers publish them in, or a folder with their archives, each NAME-VERSION.tgz. Without it the test is skipped: CI asks
-// nobody outside, and no chart is kept here.
+// chartsFrom is where the charts of TestE2EPublishedCharts come from: the word published for the repositories in which their makers publish them, or
+// a folder with their archives, each NAME-VERSION.tgz. Without it the test is skipped: CI contacts no outside server, and no chart is kept here.
 var chartsFrom = flag.String("charts", "", "published, or a folder of archives NAME-VERSION.tgz: the charts for TestE2EPublishedCharts")
 
 // TestE2EPublishedCharts installs every addon from its authors' own chart, in the default version and with the program's
@@ -62,7 +61,7 @@ func TestE2EPublishedCharts(t *testing.T) {
 // published is a rehearsal whose addons come from their makers' charts.
 type published struct {
 	*rehearsal
-	repository  string // empty: everybody's own
+	repository  string // empty: each chart's own
 	ciliumAlone string // cluster.yaml with no addon but Cilium
 }
 

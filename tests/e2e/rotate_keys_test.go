@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestE2EKeysAreRotated rotates the key of service accounts and the join tokens of one cluster, each with a kill in its middle. What is
-// known from before opens nothing afterwards, nothing is left to do, and a machine joins.
+// TestE2EKeysAreRotated rotates the key of service accounts and the join tokens of one cluster, each with a kill in its middle. The former keys and
+// tokens open nothing afterwards, nothing is left to do, and a machine joins.
 func TestE2EKeysAreRotated(t *testing.T) {
 	t.Parallel()
 	extended(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shellOfLabEnv runs lines in a shell that has evaluated what `em-infra lab env` prints, and that had neither em-infra nor
-// anything of the rehearsal before, as a person's.
+// shellOfLabEnv runs lines in a shell that has evaluated what `em-infra lab env` prints. Before that, like the shell of a user, it had neither
+// em-infra nor anything of the rehearsal.
 func (r *rehearsal) shellOfLabEnv(lines string) string {
 	r.t.Helper()
 	path, err := workshop.Tool()

@@ -12,7 +12,8 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// isNotBegunWithoutConsent runs `site up` without a terminal, which is refused for want of consent but makes the stacks share a lab, and starts that lab. It returns what the hosts have.
+// isNotBegunWithoutConsent runs `site up` without a terminal. It is refused, because consent cannot be asked for, but it makes the stacks share a
+// lab. Then that lab is started. It returns what the hosts have.
 func (s *siteUnderTest) isNotBegunWithoutConsent() map[string][]string {
 	s.t.Helper()
 	refused := s.site(3, "up", "--lab")

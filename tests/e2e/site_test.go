@@ -16,8 +16,8 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// TestE2ESite is the life of a project with the stacks of two layers, the samples, on one lab: brought up layer by layer, destroyed from the top,
-// held up in the second layer, gone on with from there, and unchanged by another run.
+// TestE2ESite is the life of a project with the stacks of two layers, the samples, on one lab: it is brought up layer by layer and destroyed from the
+// top, fails in the second layer, continues from there, and is unchanged by another run.
 func TestE2ESite(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "site-hosts", "site-systems")
@@ -247,7 +247,8 @@ func (s *siteUnderTest) theDNSIsNeeded() {
 	dev.mustRun(0, "preflight", "--lab")
 }
 
-// TestE2ENameserverOfAnotherStack: a stack that is rehearsed alone needs no other stack. It says what is not there, and what both are rehearsed with.
+// TestE2ENameserverOfAnotherStack: a stack that is rehearsed alone needs no other stack. Preflight reports what is not there, and the command that
+// rehearses both.
 func TestE2ENameserverOfAnotherStack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "k3s-dev", "site-systems")

@@ -116,7 +116,7 @@ func TestE2EStateMovesToABucketAndBack(t *testing.T) {
 	extended(t)
 	r := standing(t, pair)
 	bucket := s3test.Start(t)
-	r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any"} //nolint:gosec // the server asks nobody
+	r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any"} //nolint:gosec // the server checks no key
 	none := s3test.Before(t, bucket, func(w http.ResponseWriter, r *http.Request) bool {
 		return r.Method == http.MethodPut && s3test.Answer(w, http.StatusNotFound, "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>")
 	}, (*httptest.Server).Start)

@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
-// TestE2EStorageThatIsAwayAndThatGoes: a StorageClass that changes, a NAS that is off, and what is deleted there: nothing with data unless it is
-// named, and what is on a box that is gone for good is forgotten.
+// TestE2EStorageThatIsAwayAndThatGoes: a StorageClass changes, a NAS is off, and things on it are deleted: nothing with data unless it is named. What
+// is on a box that is gone for good is forgotten.
 func TestE2EStorageThatIsAwayAndThatGoes(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -28,7 +28,7 @@ func TestE2EStorageThatIsAwayAndThatGoes(t *testing.T) {
 	s.isGoneForGood()
 }
 
-// says runs a command and returns what it says in one line.
+// says runs a command and returns its output in one line.
 func (s *storageUnderTest) says(code int, args ...string) string {
 	s.t.Helper()
 	return strings.Join(strings.Fields(s.mustRun(code, args...)), " ")
@@ -58,7 +58,7 @@ func (s *storageUnderTest) classIsMadeAnew() {
 	s.nothingChanges()
 }
 
-// isOff: what does not need the NAS works without it, and what does is refused before anything is touched.
+// isOff: commands that do not need the NAS work without it, and the others are refused before anything is touched.
 func (s *storageUnderTest) isOff() {
 	s.t.Helper()
 	s.mustRun(0, "lab", "fault", "set", "nas-off")

@@ -161,7 +161,7 @@ func (s *storageUnderTest) driverIsMisled() {
 	require.NoError(s.t, err)
 }
 
-// outlastsBadDays: what a NAS does on a bad day is told with what to do, and the next up goes on from there.
+// outlastsBadDays: the failures of a NAS are reported with what to do, and the next up goes on from there.
 func (s *storageUnderTest) outlastsBadDays() {
 	s.edit("cluster.yaml", "quotaGiB: 500", "quotaGiB: 600")
 	s.mustRun(0, "lab", "fault", "set", "nas-connection-cut", "--endpoint", "pool.dataset.update", "--times", "1")
@@ -194,7 +194,7 @@ func (s *storageUnderTest) staysUnlessTheInventorySaysOtherwise() {
 	s.hasNoAccount()
 }
 
-// hasNoAccount: a key of the CSI driver would open the data to whoever has it.
+// hasNoAccount checks that the account is gone: a key of the CSI driver would open the data to every user who has it.
 func (s *storageUnderTest) hasNoAccount() {
 	s.t.Helper()
 	s.box(func(ctx context.Context, c *truenas.Client) error {

@@ -63,7 +63,7 @@ func (r *rehearsal) snapshotsBeforeChanges() {
 	require.Equal(r.t, []string{"mine", second, third}, r.snapshotsOf("qemu/210"), "the newest two of em-infra, and that of another")
 }
 
-// changeWithSnapshot brings the stack up and returns the name of the snapshot that the run says it has taken of the machine.
+// changeWithSnapshot brings the stack up and returns the name of the snapshot of the machine that the run reports.
 func (r *rehearsal) changeWithSnapshot() string {
 	r.t.Helper()
 	output := r.mustRun(0, "up", "--lab", "--yes")
@@ -112,7 +112,7 @@ func (r *rehearsal) snapshotsThatCannotBeTaken() {
 	require.NotContains(r.t, r.guestSetting("qemu/210", "tags"), "c")
 }
 
-// changeThatFailsAfterASnapshot: the end of the run says how to go back, and the snapshot stays until a change after it has succeeded, also with
+// changeThatFailsAfterASnapshot: at its end, the run reports how to go back, and the snapshot stays until a later change has succeeded, also with
 // keep: 1.
 func (r *rehearsal) changeThatFailsAfterASnapshot() {
 	r.t.Helper()

@@ -51,7 +51,7 @@ func newSystemsRehearsal(t testing.TB, stack string) *rehearsal {
 	return r
 }
 
-// systemsAreStopped stops both systems by hand: status says so, with what to do, and that starts them.
+// systemsAreStopped stops both systems by hand: status reports that with `em-infra up` as the remedy, which starts them.
 func (r *rehearsal) systemsAreStopped() {
 	r.t.Helper()
 	require.Regexp(r.t, `(?m)^pihole +vmhost +CT 211 running$`, r.mustRun(0, "status", "--lab"))
@@ -115,7 +115,7 @@ func (r *rehearsal) systemsChange() {
 	r.edit("systems.yaml", "vmid: 212", "vmid: 211")
 }
 
-// nestingStays: the provider never switches nesting off. The preview says so once, and drift shows the command until it is done.
+// nestingStays: the provider never switches nesting off. The preview reports that once, and drift shows the command until it is done.
 func (r *rehearsal) nestingStays() {
 	r.t.Helper()
 	const command = `pct\s+set\s+211\s+--delete\s+features`

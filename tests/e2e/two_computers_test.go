@@ -64,8 +64,8 @@ func (r *rehearsal) waitsFor(other *rehearsal) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
-// losesItsPower ends a computer in the middle of an up. Nobody can know from another one that its run is dead, so a person says it there,
-// and the other computer goes on with what was begun.
+// losesItsPower ends a computer in the middle of an up. The other computer cannot know that this run is dead, so a user removes its lock there, and
+// the other computer goes on with what was begun.
 func (r *rehearsal) losesItsPower(other *rehearsal) {
 	r.t.Helper()
 	r.addNode("{name: k3s-dev-worker-3, role: worker, vmid: 104, address: 192.168.20.23}")

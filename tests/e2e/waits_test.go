@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2EWaitsEndWithAReason: a clone that hangs is shown with its task and stopped by the operator's word; a node of another
-// cluster is known in seconds; an installation that failed is told when the node is back in maintenance mode, and done again by
-// the next up. At the end nothing is left of it.
+// TestE2EWaitsEndWithAReason: a clone that hangs is shown with its task, and a command of the operator stops it; a node of another cluster is
+// recognized in seconds; an installation that failed is reported when the node is back in maintenance mode, and the next up does it again. At the end
+// nothing is left of it.
 func TestE2EWaitsEndWithAReason(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -31,7 +31,7 @@ func TestE2EWaitsEndWithAReason(t *testing.T) {
 	began := time.Now()
 	second := r.mustRun(1, "up", "--lab", "--yes")
 	require.Regexp(t, "it was given its configuration and is in maintenance mode without it: its installation failed|"+
-		"it did not begin its installation, or that failed", second) // the latter when it was back before anybody looked
+		"it did not begin its installation, or that failed", second) // the latter if it was back before the run looked
 	require.Less(t, time.Since(began), 10*time.Minute, "the wait alone would take fifteen")
 
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "k3s-dev-control-1 is in maintenance mode: it is configured and joined again")
@@ -40,8 +40,7 @@ func TestE2EWaitsEndWithAReason(t *testing.T) {
 	require.Contains(t, r.mustRun(3, "task", "stop", "102", "--lab", "--yes"), "no task works on VMID 102: see `em-infra task list")
 }
 
-// stopsTheCloneThatHangs begins an up whose clone hangs, stops the task by the command that the up names, and returns what the up
-// said.
+// stopsTheCloneThatHangs begins an up whose clone hangs, stops the task by the command that the up names, and returns the output of the up.
 func (r *rehearsal) stopsTheCloneThatHangs() (output string) {
 	r.t.Helper()
 	up := r.start("up", "--lab", "--yes")

@@ -17,8 +17,8 @@ import (
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
-// TestE2EWhoseMachinesAre: machines say whose they are. A stack whose state is empty owns none of them; one whose state has lost
-// a machine, of which a run was not told, takes it back as it runs; and destroy names what stays.
+// TestE2EWhoseMachinesAre: the description of a machine names its owner. A stack with an empty state owns none of them. A stack whose state lacks a
+// machine, because a run did not learn of it, takes the machine back as it runs. And destroy names what stays.
 func TestE2EWhoseMachinesAre(t *testing.T) {
 	t.Parallel()
 	extended(t)
@@ -69,8 +69,8 @@ func (r *rehearsal) anEmptyStateOwnsNothing() {
 	require.NoError(r.t, os.Rename(away+"-backups", backups))
 }
 
-// wasNotToldOf has the state forget a machine that runs, with its configuration: that its creation was begun is in the state, as
-// after a kill between start and note, or is not even that, as after the lost answer to a clone. up takes the same machine back.
+// wasNotToldOf removes a running machine and its configuration from the state. If isBegun is true, the state still has the pending creation, as after
+// a kill between start and note; otherwise it has not even that, as after the lost answer to a clone. up takes the same machine back.
 func (r *rehearsal) wasNotToldOf(vmid int, isBegun bool) {
 	r.t.Helper()
 	birth, seen := r.machine(vmid).VirtualMachineConfig.SMBios1, len(r.calls())

@@ -15,8 +15,8 @@ import (
 // plugins is the folder of a lab that every copy shares: no test changes it.
 const plugins = "pulumi-home"
 
-// Copy makes the folder of a lab that does not run like another. The plugins stay where they are. The folder has a description at each
-// moment, if it had one: a lab that starts meanwhile, elsewhere, chooses other ports than those of the labs that it can read of.
+// Copy makes the folder of a lab that does not run like another. The plugins stay where they are. If the folder had a description, it has one at each
+// moment: a lab that starts elsewhere in the meantime chooses other ports than those of the labs whose descriptions it can read.
 func Copy(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestCopyNeverTakesTheDescriptionAway: a lab that starts while another one's folder is replaced took its ports otherwise. A copy of a
-// folder that does not exist ends in its middle.
+// TestCopyNeverTakesTheDescriptionAway: otherwise a lab that starts while another one's folder is replaced takes its ports. A copy of a folder that
+// does not exist ends halfway.
 func TestCopyNeverTakesTheDescriptionAway(t *testing.T) {
 	t.Parallel()
 	from, to := t.TempDir(), t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// Log is a log of one JSON object per line. Who waits for a line reads it many times, so each line is parsed once.
+// Log is a log of one JSON object per line. A test that waits for a line reads the log many times, so each line is parsed only once.
 type Log[T any] struct {
 	path   string
 	offset int64

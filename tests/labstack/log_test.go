@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestALogIsReadAsItGrows: by the line, whatever part of it is written, and from its beginning once it was begun anew.
+// TestALogIsReadAsItGrows: line by line, no matter how much of a line is written, and from its beginning after it was begun anew.
 func TestALogIsReadAsItGrows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

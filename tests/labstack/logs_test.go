@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestNASCalls reads the log of a NAS as the lab writes it, and tells those calls from others that may have changed something.
+// TestNASCalls reads the log of a NAS as the lab writes it, and distinguishes the calls that may have changed something.
 func TestNASCalls(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -29,7 +29,7 @@ func TestNASCalls(t *testing.T) {
 	require.Equal(t, []string{"pool.dataset.delete"}, labstack.NASWrites(methods), "also a call that failed")
 }
 
-// TestNASWrites checks that of all methods of the lab's NAS those are writes whose names say so.
+// TestNASWrites checks that the writes among all methods of the lab's NAS are those whose names end with a verb of a change.
 func TestNASWrites(t *testing.T) {
 	t.Parallel()
 	var writes []string

@@ -127,7 +127,7 @@ func TestPackagesImportWhatTheyMay(t *testing.T) {
 	}
 }
 
-// Each kind of rule finds what breaks it: directly, on a way through another package, and none else.
+// Each kind of rule finds the imports that break it, directly or through another package, and no others.
 func TestRulesFindWhatBreaksThem(t *testing.T) {
 	t.Parallel()
 

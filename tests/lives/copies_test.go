@@ -86,8 +86,8 @@ func (f *life) restoreArguments() []string {
 	return args
 }
 
-// adopt loses the state and all backups of it, and writes it anew from what runs. A run that was killed is followed by another one. The
-// state comes back from elsewhere if the inventory is not what runs: that is refused.
+// adopt removes the state and all backups of it, and writes the state anew from what runs. If the run is killed, another one follows. If the
+// inventory does not match what runs, the adoption is refused, and the removed state is put back.
 func (f *life) adopt() {
 	f.t.Helper()
 	if f.gone {

@@ -200,7 +200,7 @@ func graceOf(pod *corev1.Pod) int64 {
 	return 0
 }
 
-// sawLast records a pod that is gone. How one left that went while Kubernetes did not answer is not known, so nothing is said about it.
+// sawLast records a pod that is gone. If it left while Kubernetes did not answer, it is not known how, so the pod is not judged.
 func (g *guard) sawLast(object any) {
 	if unknown, was := object.(cache.DeletedFinalStateUnknown); was {
 		g.mu.Lock()

@@ -136,7 +136,7 @@ func (s *laneSet) take(t testing.TB, of site.Topology) *lane {
 		}
 	}
 	s.made++
-	// No other process has stacks of this name, so that a command line tells whose a process is.
+	// No other process has stacks of this name, so that a command line shows which stack a process belongs to.
 	name := fmt.Sprintf("life-%d-%02d", os.Getpid(), s.made)
 	inventory := filepath.Join(workshop.Dir, name, "inventory")
 	require.NoError(t, os.MkdirAll(inventory, 0o700))

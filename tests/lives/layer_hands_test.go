@@ -46,7 +46,7 @@ func (f *life) handOnHost(ctx context.Context, m history.Move) error {
 	switch m.What {
 	case "bridge-mtu":
 		bridge := map[string]string{"type": "bridge", "autostart": "1", "bridge_ports": "eno2", "bridge_vlan_aware": "1", "mtu": fmt.Sprint(m.Number)}
-		if err := root.Put(ctx, network+"/eno2", map[string]string{"type": "eth", "mtu": "9000"}, nil); err != nil { // no bridge has more than its port
+		if err := root.Put(ctx, network+"/eno2", map[string]string{"type": "eth", "mtu": "9000"}, nil); err != nil { // no bridge has a larger MTU than its port
 			return err
 		}
 		if err := root.Put(ctx, network+"/vmbr1", bridge, nil); err != nil {

@@ -77,8 +77,8 @@ func (f *life) previews() []string {
 	return previews
 }
 
-// giveUpLayers has the model take the loss of what a run may take away, since all plans are consented to. Only an up of the systems alone has the
-// consents; one of an engine alone needs none.
+// giveUpLayers allows the loss of what a run may remove, since all plans are consented to. Only an up of the systems alone passes the consents; an up
+// of the engine alone needs none.
 func (f *life) giveUpLayers(what string) {
 	f.t.Helper()
 	if f.layers == nil {
@@ -94,7 +94,7 @@ func (f *life) giveUpLayers(what string) {
 	f.layers.datasets.Run(what, f.site.Layers.Storage, f.layers.madeDatasets)
 }
 
-// disturb records that a fault or a kill in a run may have left something behind. With layers that is of the stack of the run alone.
+// disturb records that a fault or a kill in a run may have left something behind. With layers, only the stack of the run is concerned.
 func (f *life) disturb(what string) {
 	if f.layers == nil {
 		f.disturbed = true

@@ -38,8 +38,8 @@ type life struct {
 	snapshots map[string]snapshot
 	// restoring is true from the begin of a restore of etcd until it has ended, in this run or a later one.
 	restoring bool
-	// guarded is true while the Deployment with a PodDisruptionBudget exists. After a destroy that did not end, or a restore of etcd, it may be
-	// otherwise.
+	// guarded is true while the Deployment with a PodDisruptionBudget exists. unsureOfGuarded is true if that may be wrong, after a destroy that did
+	// not end or a restore of etcd.
 	guarded, unsureOfGuarded bool
 	// layers are the state of what is beside the cluster; nil without.
 	layers *layers

@@ -73,7 +73,7 @@ func (f *life) holdsWhole() {
 	f.cordons = want.Cordons
 }
 
-// settles asks until there is no violation. The violations of the last time are the life's.
+// settles asks until there is no violation. If that takes too long, the life has the violations of the last answer.
 func (f *life) settles(within time.Duration, ask func() []model.Violation) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), within)

@@ -94,7 +94,7 @@ func (f *life) run(what string) model.Run {
 	}
 	result.Excused = f.excuses(what)
 	if strings.HasSuffix(what, "pulumi") && result.Code != 0 && result.Excused {
-		result.Killed = true // what the engine says is not judged
+		result.Killed = true // the messages of the engine are not judged
 	}
 	if last, followed := f.followsRefusal(what, result); followed {
 		return last
@@ -147,7 +147,7 @@ func (f *life) consents(what string) (flags []string) {
 	return flags
 }
 
-// giveUp has the model take the loss of what a run may take away, since all plans are consented to.
+// giveUp allows the loss of what a run may remove, since all plans are consented to.
 func (f *life) giveUp(what string) {
 	if what == "destroy" {
 		f.keeper.GiveUpAll()

@@ -45,7 +45,7 @@ func BenchmarkCompiled(b *testing.B) {
 
 // compiledPackage is a package of a build.
 type compiledPackage struct {
-	// identity is the same for packages of which the compiler makes the same.
+	// identity is the same for packages that the compiler compiles to the same result.
 	identity [sha256.Size]byte
 	size     int // of its Go files, in bytes
 }
@@ -94,7 +94,7 @@ func packagesOf(b *testing.B, dir string, args ...string) []compiledPackage {
 	}
 }
 
-// identity computes that of a package from those of its imports. One without a version is of the module in dir.
+// identity computes the identity of a package from those of its imports. A package of a module without a version is of the module in dir.
 func (p listed) identity(dir string, of map[string][sha256.Size]byte) [sha256.Size]byte {
 	sum := sha256.New()
 	fmt.Fprintln(sum, p.ImportPath, p.GoFiles, p.CgoFiles)

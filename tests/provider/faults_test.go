@@ -73,7 +73,7 @@ func start(ctx context.Context, l *lab, _ *testing.T) error {
 	return l.VM(101).WaitForVMStatus(ctx, "running")
 }
 
-// TestFaultsThatEndTheProvidersWork holds what the provider then says, which is what a person reads.
+// TestFaultsThatEndTheProvidersWork checks the provider's message, which is what a user reads.
 func TestFaultsThatEndTheProvidersWork(t *testing.T) {
 	t.Parallel()
 	clone := func(_ context.Context, l *lab, t *testing.T) error { return l.clone(t, 1) }

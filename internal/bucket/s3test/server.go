@@ -21,7 +21,7 @@ func Start(t *testing.T) string {
 	server := exec.Command("go", "run", "-trimpath", ".") // Go keeps the program in its cache, linked
 	server.Dir, server.Stderr = module, os.Stderr
 	server.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
-	stdin, err := server.StdinPipe() // the server ends with it, so with a killed test as well
+	stdin, err := server.StdinPipe() // the server ends when its input ends, so it does not outlive a killed test
 	require.NoError(t, err)
 	stdout, err := server.StdoutPipe()
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 )
 
-// TestAFingerprintIsThatOfWhatIsDone: it differs with each operation and value, and not with what no plan decides.
+// TestAFingerprintIsThatOfWhatIsDone: it changes with each operation and value, and not with what may differ between two previews of the same plan.
 func TestAFingerprintIsThatOfWhatIsDone(t *testing.T) {
 	t.Parallel()
 	planned := func(edit func(*plan.Step)) []plan.Step {

@@ -22,7 +22,7 @@ func TestAReplacementByATriggerTellsWhatDiffers(t *testing.T) {
 	require.Equal(t, []string{"name", "vmId"}, steps[0].Changed)
 }
 
-// A run of one node leaves the others as they are: they are still there, and what would be made is not.
+// A run of one node leaves the others as they are: those that exist are still in the steps, and those that would be made are not.
 func TestTheStepsOfTargets(t *testing.T) {
 	t.Parallel()
 	old, wanted := map[string]any{"vmId": 102.0}, map[string]any{"vmId": 112.0}

@@ -38,8 +38,8 @@ func KindsOnNAS(deployment apitype.DeploymentV3) []tokens.Type {
 	return slices.Compact(kinds)
 }
 
-// DeletesOnNAS yields the providers with which the removal of what the state has on TrueNAS deletes something there: not what stays because it is
-// protected, and no service, which others may use. The engine connects with the inputs of these providers, and not with the inventory.
+// DeletesOnNAS yields the providers through which the engine deletes something on TrueNAS when it removes what the state has there. Protected
+// resources stay, and so do services, which others may use. The engine connects with the inputs of these providers, and not with the inventory.
 func DeletesOnNAS(deployment apitype.DeploymentV3) iter.Seq[*apitype.ResourceV3] {
 	deletes := map[string]bool{}
 	for at := range deployment.Resources {

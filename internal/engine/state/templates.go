@@ -33,8 +33,7 @@ func Templates(deployment apitype.DeploymentV3) []Template {
 	return templates
 }
 
-// HasSchematic reports whether the state has a schematic by its ID as that of a component, so that a run does not send it to the Image
-// Factory.
+// HasSchematic reports whether the state has the schematic with that ID for a component. Then a run does not send it to the Image Factory.
 func HasSchematic(deployment apitype.DeploymentV3, component, id string) bool {
 	made := first(Existing(deployment, token.Schematic), func(r *apitype.ResourceV3) bool { return r.URN.Name() == component+SuffixSchematic })
 	return made != nil && made.ID.String() == id

@@ -1,5 +1,5 @@
-// Package polltest is the one loop of tests that wait for what nothing tells them of. It asks on the goroutine of the test, so that
-// whatever is asked may end the test, and for as long as no machine takes that works at all.
+// Package polltest is the one loop of tests that wait without a notification. It asks on the goroutine of the test, so that the question may end the
+// test. Its limit is longer than any working machine needs.
 package polltest
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// The limit says that something will never be; what is slow ends long before. A question can cost a TLS handshake, so a wait asks less often
-// the longer it lasts, as [poll.Until] does.
+// After the limit, the condition will never hold; slow machines need far less. A question can cost a TLS handshake, so a wait asks less often the
+// longer it lasts, as [poll.Until] does.
 const (
 	limit   = 10 * time.Minute
 	longest = 100 * time.Millisecond
 )
 
-// Until asks until it is so. Otherwise it fails the test and says what was waited for.
+// Until asks until is returns true. At the limit it fails the test with what was waited for.
 func Until(t testing.TB, is func() bool, what ...any) {
 	t.Helper()
 	Succeeds(t, func() error {

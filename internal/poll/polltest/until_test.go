@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// failing keeps what a test says when it fails, and ends nothing.
+// failing records that a test failed, and does not end the real test.
 type failing struct {
 	testing.TB
 	failed bool

@@ -23,8 +23,8 @@ func Environment(environment []string, variables ...string) []string {
 	return append(append(kept, "TERM=xterm-256color"), variables...)
 }
 
-// RequireFits checks that no line of a screen is longer than its columns, unless it is a single word. Of a line that was
-// overwritten only the last text counts.
+// RequireFits checks that no line of a screen is longer than its columns, unless it is a single word. For a line that was overwritten, only the last
+// text counts.
 func RequireFits(t testing.TB, screen string, columns int) {
 	t.Helper()
 	for line := range strings.Lines(screen) {

@@ -41,8 +41,8 @@ func (c Cordons) GoBack(snapshot Cordons) {
 	}
 }
 
-// After returns what is left of them after a successful up: a machine that was replaced has a new Node, and nothing is unsure any more. The
-// Node of the only control plane is in the snapshot that its next machine begins with; of one that became the only one it is not.
+// After returns the cordons that are left after a successful up: a machine that was replaced has a new Node, and nothing is unsure any more. The Node
+// of the only control plane is in the snapshot that its next machine begins with; the Node of a control plane that has become the only one is not.
 func (c Cordons) After(seen Seen) Cordons {
 	left := Cordons{}
 	for name, cordon := range c {

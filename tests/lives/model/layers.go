@@ -91,7 +91,7 @@ func ReadHostSettings(text []byte) (HostSettings, error) {
 // there were before any stack, so they are never deleted.
 var there = struct{ interfaces, storages []string }{[]string{"eno1", "vmbr0"}, []string{"local", "local-lvm"}}
 
-// HostsWhole returns what of a host is not as hosts.yaml says. Foreign pools were made by hand.
+// HostsWhole returns how a host differs from hosts.yaml. Foreign pools were made by hand.
 func HostsWhole(want site.Hosts, foreignPools []string, seen HostSettings) []Violation {
 	b := &broken{invariant: Whole}
 	wanted := append(want.Interfaces(), there.interfaces...)
@@ -123,7 +123,7 @@ func HostKept(foreignPools []string, seen HostSettings) []Violation {
 	return b.found
 }
 
-// names says which names are missing, and which of the stack's own are left over.
+// names reports which names are missing, and which of the stack's own are left over.
 func (b *broken) names(what string, want, have []string, own func(name string) bool) {
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(want))) {
 		if !slices.Contains(have, name) {
@@ -146,7 +146,7 @@ func (b *broken) is(what, want, have string) {
 // mostSnapshots is how many snapshots of em-infra a system may have: as many as an inventory keeps, and the one of a run that failed.
 const mostSnapshots = 4
 
-// SystemsWhole returns what of the systems is not as systems.yaml says. Snapshots are those that were taken by hand, by the names of systems.
+// SystemsWhole returns how the systems differ from systems.yaml. Snapshots are those that were taken by hand, by the names of systems.
 func SystemsWhole(want site.Systems, snapshots map[string][]string, seen []Machine) []Violation {
 	b := &broken{invariant: Whole}
 	left := map[int]Machine{}

@@ -32,7 +32,7 @@ func ofWholeSite(what string) bool { return strings.HasPrefix(what, "site-") }
 
 // Leftovers are what may be in the way of the runs of a site with layers.
 type Leftovers struct {
-	// Staged is true while somebody has staged an interface of the host.
+	// Staged is true while another user has staged an interface of the host.
 	Staged             bool
 	exist              []site.Layer
 	pending, disturbed map[site.Layer]bool

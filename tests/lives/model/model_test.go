@@ -42,7 +42,7 @@ func worker(breaks func(n *model.Node)) func(*model.Seen) {
 	}
 }
 
-// change is a break of a world that is as it should be, and what is said of it.
+// change breaks a world that is as it should be; says is the violation that the model then reports.
 type change struct {
 	breaks func(seen *model.Seen)
 	says   string
@@ -176,7 +176,7 @@ func TestRunsAreJudged(t *testing.T) {
 	write := []string{"POST /nodes/vmhost/qemu/101/status/stop"}
 	for name, test := range map[string]struct {
 		run  model.Run
-		says string // its beginning; "" is nothing to say
+		says string // its beginning; "" for no violation
 	}{
 		"ends well":                 {model.Run{What: "up", Writes: write}, ""},
 		"finds changes":             {model.Run{What: "preview", Code: 2}, ""},

@@ -45,8 +45,8 @@ func ReadNAS(text []byte) (NAS, error) {
 
 const pool = "tank/"
 
-// StorageWhole returns what of the NAS is not as `storage:` says, and what is left over: a share of the stack, and an empty dataset among
-// those that the stack has to delete ([DatasetKeeper.Deletes]).
+// StorageWhole returns how the NAS differs from `storage:`, and what is left over: a share of the stack, and an empty dataset among those that the
+// stack has to delete ([DatasetKeeper.Deletes]).
 func StorageWhole(want site.Storage, deletes []string, seen NAS) []Violation {
 	b := &broken{invariant: Whole}
 	for _, one := range want.Datasets {

@@ -10,7 +10,7 @@ import (
 // Seen is what the world shows at one moment.
 type Seen struct {
 	Host
-	// Nodes are those of Kubernetes, by name; Unreachable is why it did not say.
+	// Nodes are those of Kubernetes, by name; Unreachable is why Kubernetes did not answer.
 	Nodes       map[string]Node
 	Unreachable string
 	// Members are the names of etcd's, sorted.
@@ -50,13 +50,13 @@ type Want struct {
 	Canaries []string
 	// Guarded is how many pods that a PodDisruptionBudget protects must be Ready.
 	Guarded int
-	// Gone has the stack be destroyed.
+	// Gone is whether the stack must be destroyed.
 	Gone bool
 }
 
 const gib = 1 << 30
 
-// Whole returns what of the world is not as it should be.
+// Whole returns how the world differs from what it should be.
 func (w Want) Whole(seen Seen) []Violation {
 	b := &broken{invariant: Whole}
 	if w.Gone {

@@ -1,5 +1,5 @@
-// Package model says what must hold of a cluster, whatever happened to it. It knows the inventory that the life wrote, and what the
-// world shows: files of the lab, its logs, Kubernetes' answers, processes. It knows nothing of the code under test.
+// Package model defines what must hold of a cluster, no matter what happened to it. It knows the inventory that the life wrote, and what the world
+// shows: files of the lab, its logs, Kubernetes' answers, processes. It knows nothing of the code under test.
 package model
 
 import "fmt"

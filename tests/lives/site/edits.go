@@ -13,7 +13,7 @@ import (
 type Edit struct {
 	// What is changed, a key of [Edits].
 	What string
-	// Node is whom it concerns; "" where the edit concerns the cluster.
+	// Node is the name of the node that it concerns; "" where the edit concerns the cluster.
 	Node string
 	// Number is the value, where the edit has one.
 	Number int
@@ -21,7 +21,7 @@ type Edit struct {
 
 // Change is what an edit does.
 type Change struct {
-	// OfNode says that it concerns a node, and Numbered that it has a number.
+	// OfNode is whether it concerns a node, and Numbered whether it has a number.
 	OfNode, Numbered bool
 	// node changes a node, and site all of them; false is an edit that means nothing here.
 	node func(n *Node, number int) bool
@@ -190,7 +190,7 @@ func (s *Site) newControlPlane() (n Node) {
 	return n
 }
 
-// moveNode moves a machine to another host, which it can as it runs where the hosts share their storages.
+// moveNode moves a machine to another host. Where the hosts share their storages, a machine can move while it runs.
 func moveNode(s *Site, name string, host int) bool {
 	i := s.index(name)
 	if i < 0 || !s.Topology.Shared || host < 1 || host > s.Topology.Hosts || s.Nodes[i].Role == GPUWorker {

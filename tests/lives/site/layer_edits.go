@@ -19,7 +19,7 @@ const (
 type LayerChange struct {
 	// Layer is the stack whose next up carries it out.
 	Layer Layer
-	// OfSystem says that it concerns a system, and Numbered that it has a number.
+	// OfSystem is whether it concerns a system, and Numbered whether it has a number.
 	OfSystem, Numbered bool
 	change             func(l *Layers, system string, number int) bool
 }

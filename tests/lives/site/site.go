@@ -179,7 +179,7 @@ func (s Site) Names(role Role) []string {
 	return names
 }
 
-// Templates returns the VMIDs of the templates, by host, of which the hosts have those that nodes need.
+// Templates returns the VMIDs of the templates, by host. A host has a template only if nodes need it.
 func (s Site) Templates() map[string]int {
 	if s.Topology.Shared {
 		return map[string]int{Host(1): firstTemplate}

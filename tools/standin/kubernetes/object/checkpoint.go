@@ -16,8 +16,8 @@ const (
 	fieldManagerKey = "__fieldManager"
 )
 
-// checkpoint returns the state of an object: the live object, its inputs, and the manager of its fields. Secret in it is what is
-// secret in given.
+// checkpoint returns the state of an object: the live object, its inputs, and the manager of its fields. Everything that is secret in given is secret
+// in it.
 func checkpoint(inputs, live *unstructured.Unstructured, given resource.PropertyMap, apiVersion, manager string) resource.PropertyMap {
 	state, kept := properties.FromPlain(live.Object), properties.FromPlain(inputs.Object)
 	properties.MarkSecrets(state, given)
