@@ -26,7 +26,7 @@ func api(t *testing.T, dir string) *client.Client {
 	t.Helper()
 	d, err := lab.ReadDescription(dir)
 	require.NoError(t, err)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // nobody vouches for an emulated host
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // an emulated host has a self-signed certificate
 	t.Cleanup(transport.CloseIdleConnections)
 	return client.NewClient(d.ProxmoxEndpoint()+"/api2/json",
 		client.WithHTTPClient(&http.Client{Transport: transport, Timeout: time.Minute}),

@@ -17,7 +17,7 @@ import (
 // Description is what a client of a lab needs to know. It is chosen when the lab is made and then kept, because the stack's
 // state refers to it.
 type Description struct {
-	// Stack whose rehearsal the lab serves, or another name of the lab.
+	// Stack is the stack that is rehearsed, or another name of the lab.
 	Stack string `json:"stack"`
 	// Host is the Proxmox VE node that is emulated.
 	Host string `json:"host"`
@@ -49,7 +49,8 @@ type Description struct {
 	Kubernetes []string `json:"kubernetes,omitempty"`
 }
 
-// Bears reports, by an error, that an existing lab cannot be started as another release. An empty release is accepted.
+// Bears returns an error if the lab was made as another release than the given one, because an existing lab cannot change its release. An
+// empty release is accepted.
 func (d Description) Bears(release schema.Release) error {
 	if release == "" || release == d.Release {
 		return nil
@@ -73,8 +74,9 @@ func (d Description) ofClusters() []netip.Prefix {
 	return networks
 }
 
-// NetworkOf returns the loopback network of a cluster's network. A lab of one stack has the same for any. A shared one gets that of a cluster
-// which was added, or has moved, when it is started again; until then there is an error.
+// NetworkOf returns the loopback network to which a cluster's own network is moved. A lab of one stack has the same one for every network. A
+// shared lab has one for each network; for a cluster that was added or has moved since the lab was started, it returns an error until the
+// next start.
 func (d Description) NetworkOf(own netip.Prefix) (netip.Prefix, error) {
 	if len(d.Clusters) == 0 {
 		return d.Network, nil

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// roleVariable makes the test binary a lab's process: "serve" is a real one, "mute" one that ends without a word.
+	// roleVariable makes the test binary a lab's process: "serve" is a real one, "mute" one that ends without a message.
 	roleVariable = "EM_INFRA_TEST_ROLE"
 	dirVariable  = "EM_INFRA_TEST_DIR"
 )
@@ -65,8 +65,8 @@ func serve(ctx context.Context) error {
 	return lab.Serve(ctx, o)
 }
 
-// options are those of a lab that is registered like that of a user, so that the labs of other tests leave it its ports while it is
-// stopped, and it leaves them theirs.
+// options returns the options of a lab that is registered like the lab of a user: the labs of other tests do not take its ports
+// while it is stopped, and it does not take theirs.
 func options(t *testing.T, dir string, inv *inventory.Inventory) lab.Options {
 	t.Helper()
 	return optionsOf(dir, lab.SiteOfCluster(t, inv))

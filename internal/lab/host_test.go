@@ -15,7 +15,7 @@ func TestHostsOfASmallInventory(t *testing.T) {
 	t.Parallel()
 	hosts := lab.Hosts(parse(t, clusterYAML, nodesYAML))
 	require.Len(t, hosts, 1)
-	hosts[0].PCI = nil // is tested for itself
+	hosts[0].PCI = nil // has tests of its own
 	require.Equal(t, []proxmox.Host{{
 		Name: "vmhost", Cores: 16, CPUModel: "AMD EPYC 4244P 6-Core Processor", MemoryMiB: 64 << 10,
 		Storages: []proxmox.Storage{

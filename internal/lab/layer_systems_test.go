@@ -14,7 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// TestASiteOfSystems has every host, storage and bridge that the systems name, and nothing of one host on another.
+// TestASiteOfSystems checks that the site has every host, storage and bridge that the systems name, and that no host
+// has those of another one.
 func TestASiteOfSystems(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -66,7 +67,7 @@ func contentsOf(host proxmox.Host) map[string][]string {
 	return contents
 }
 
-// TestFilesOfSystemsAreStoodInFor: a rehearsal downloads nothing, whatever it is that a host would download.
+// TestFilesOfSystemsAreStoodInFor: a rehearsal downloads none of the files that a host would download.
 func TestFilesOfSystemsAreStoodInFor(t *testing.T) {
 	t.Parallel()
 	inv, err := systems.Load(filepath.Join("..", "inventory", "systems", "testdata", "valid-appliances"))

@@ -49,7 +49,7 @@ func Running(dir string) (int, error) {
 		if err != nil || !held {
 			return true, err
 		}
-		late := time.Now().After(deadline) // before the last question: this process may have stood still
+		late := time.Now().After(deadline) // taken before the lock is read: this process may be suspended in between
 		if pid, known, err = named(file); !known && err == nil && late {
 			err = nameless
 		}

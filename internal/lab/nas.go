@@ -37,7 +37,7 @@ func nasOf(inv *inventory.Inventory) *NAS {
 	}
 	nas := &NAS{User: storage.Username, Pools: []string{storage.Pool}}
 	if truenas := inv.Cluster.Addons.TrueNAS; truenas != nil && truenas.CSI != nil && truenas.CSI.Serves(inventory.ProtocolISCSI) {
-		nas.ISCSIBase = truenas.CSI.IQNBase // the real box has it, or the preflight says so
+		nas.ISCSIBase = truenas.CSI.IQNBase // the real box has it too, otherwise the preflight reports that
 	}
 	if storage.ISCSI != nil {
 		for _, address := range storage.ISCSI.Listen {

@@ -66,7 +66,8 @@ type ClusterNetwork struct {
 	Lab netip.Prefix `json:"lab"`
 }
 
-// withNetworks adds the networks of clusters that a shared lab does not have yet. Those that it has stay, because machines have their addresses.
+// withNetworks adds the networks of clusters that a shared lab does not have yet. Its existing networks stay, because machines have addresses in
+// them.
 func (d Description) withNetworks(o Options) (Description, error) {
 	if !o.Site.Shared || len(o.Site.clusters) == 0 {
 		return d, nil
@@ -124,7 +125,8 @@ func claimNetwork(network netip.Prefix, dir string) (net.Listener, error) {
 	return listener, err
 }
 
-// beginAnew returns what gives up a lab in a sentence: its folder is deleted. The states of the stacks that share a lab lie beside it.
+// beginAnew returns the text that explains how to give up a lab: its folder is deleted. For a shared lab that is the folder above, because the
+// states of the stacks that share it lie beside the lab's folder.
 func beginAnew(dir string) string {
 	if strings.HasPrefix(filepath.Base(dir), "_") {
 		return "delete " + filepath.Dir(dir) + " to begin all rehearsals anew"

@@ -56,7 +56,7 @@ var (
 )
 
 // SiteOf returns the one site that stacks share. Its hosts have what platforms and systems name, except for what a
-// stack of hosts describes: that stack makes it, so without it hosts are as their installer leaves them.
+// stack of hosts describes. That stack creates it, so until then hosts are as their installer leaves them.
 func SiteOf(s Stacks) (Site, error) {
 	hosts := s.hosts()
 	if len(hosts) == 0 {
@@ -143,7 +143,7 @@ func (s Stacks) describe() ([]proxmox.Host, error) {
 	return now.hosts(), nil
 }
 
-// together returns the one box that two inventories describe, either of which may describe none.
+// together returns the one box that two inventories describe. Each of them may describe none.
 func together(a, b *NAS) (*NAS, error) {
 	if a == nil || b == nil {
 		if a == nil {

@@ -32,8 +32,8 @@ func (s Stacks) hosts() []proxmox.Host {
 	})
 }
 
-// withOneTypeEach gives the storages of one name on several hosts one type: the definitions of storages are those of the whole Proxmox VE. The type
-// is that of a storage that hosts share or that holds files, since only those can, or else that of an installed host.
+// withOneTypeEach gives storages of the same name on several hosts the same type, because a storage has one definition in the whole Proxmox VE.
+// The type is that of a storage that hosts share or that holds files, since other types can do neither, or else that of an installed host.
 func withOneTypeEach(hosts []proxmox.Host, isInstalled func(host string) bool) []proxmox.Host {
 	ranks := map[string]int{}
 	models := map[string]proxmox.Storage{}
@@ -85,7 +85,8 @@ func withRoomFor(hosts, more []proxmox.Host) []proxmox.Host {
 	return grown
 }
 
-// before returns a host as it is before a stack of hosts: as installed, with what the other stacks need of it and that one does not describe.
+// before returns a host as it is before the stack of hosts runs: as installed, with what the other stacks need of it and the stack of hosts
+// does not describe.
 func before(inv *hostinventory.Inventory, installed, needed proxmox.Host) proxmox.Host {
 	needed.Storages = slices.DeleteFunc(slices.Clone(needed.Storages), func(s proxmox.Storage) bool {
 		_, described := inv.StorageOn(s.Name, needed.Name)

@@ -69,7 +69,7 @@ func prod() [2]string {
 	return [2]string{strings.Replace(cluster, "9001}", "9001, perHost: {vmhost: 9002}}", 1), strings.Replace(nodes, "address: 192.168.219.21", "address: 192.168.219.21, host: vmhost", 1)}
 }
 
-// TestASiteOfAProject has what the stacks name, but for what the stack of hosts is there to make.
+// TestASiteOfAProject checks that the site has what the stacks name, except for what the stack of hosts creates.
 func TestASiteOfAProject(t *testing.T) {
 	t.Parallel()
 	site, err := lab.SiteOf(projectOf(t, projectHosts, projectSystems, dev(), prod()))
@@ -116,7 +116,7 @@ func TestASiteWithoutAStackOfHosts(t *testing.T) {
 	require.EqualError(t, err, "no stack names a host: name one in the inventory of a stack")
 }
 
-// TestAStorageHasOneType on all hosts, as its definition is that of the whole Proxmox VE.
+// TestAStorageHasOneType checks that a storage has one type on all hosts, because it has one definition in the whole Proxmox VE.
 func TestAStorageHasOneType(t *testing.T) {
 	t.Parallel()
 	onInstalled := strings.Replace(prod()[0], "diskStorage: tank", "diskStorage: local-lvm", 1)
@@ -155,7 +155,7 @@ func TestAStorageHasOneType(t *testing.T) {
 	}
 }
 
-// TestTheNASOfASiteNamesTargetsAsTheInventorySays, and as no two stacks say differently.
+// TestTheNASOfASiteNamesTargetsAsTheInventorySays also checks that two stacks with different names are refused.
 func TestTheNASOfASiteNamesTargetsAsTheInventorySays(t *testing.T) {
 	t.Parallel()
 	with := func(cluster [2]string, protocol, base string) [2]string {
@@ -173,7 +173,7 @@ func TestTheNASOfASiteNamesTargetsAsTheInventorySays(t *testing.T) {
 	require.EqualError(t, err, "two stacks have different addons.truenas.csi.iqnBase, but a lab has one NAS: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
 }
 
-// TestASiteHasOneNAS with the pools of all stacks; it has one account.
+// TestASiteHasOneNAS checks that the NAS has the pools of all stacks, and only one account.
 func TestASiteHasOneNAS(t *testing.T) {
 	t.Parallel()
 	with := func(cluster [2]string, user, pool string) [2]string {
@@ -187,8 +187,8 @@ func TestASiteHasOneNAS(t *testing.T) {
 	require.EqualError(t, err, "two stacks have different storage.username, but a lab has one NAS with one account: write the same one, or rehearse each of them alone, with `em-infra up --stack STACK --lab`")
 }
 
-// TestNetworksOfASharedLab: each cluster has its own, which it keeps; a cluster that is added gets one when the lab is started again, also one whose
-// addresses look alike.
+// TestNetworksOfASharedLab: each cluster has its own network and keeps it. A cluster that is added gets one when the lab is started again, even
+// if its addresses look alike.
 func TestNetworksOfASharedLab(t *testing.T) {
 	t.Parallel()
 	dir := labDir(t)
@@ -225,7 +225,7 @@ func TestNetworksOfASharedLab(t *testing.T) {
 	require.Equal(t, network, of(moved, "192.168.217.0/24"), "a stack that has left may come back")
 }
 
-// TestReservationsOfTheOtherClusters are there while the inventory of one is written.
+// TestReservationsOfTheOtherClusters checks that they are found while the inventory of one cluster is being written.
 func TestReservationsOfTheOtherClusters(t *testing.T) {
 	t.Parallel()
 	byDHCP := func(cluster [2]string) string {
@@ -250,7 +250,7 @@ func TestReservationsOfTheOtherClusters(t *testing.T) {
 	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.31.219.11/24")}, leases)
 }
 
-// TestAFileOfAnyStackIsFollowed: what a stack of hosts does not describe any more is there by itself.
+// TestAFileOfAnyStackIsFollowed: a host itself has what a stack of hosts no longer describes.
 func TestAFileOfAnyStackIsFollowed(t *testing.T) {
 	t.Parallel()
 	hosts := written(t, map[string]string{"hosts.yaml": projectHosts})

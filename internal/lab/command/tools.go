@@ -13,7 +13,7 @@ import (
 )
 
 // Tools installs the programs that every lab runs, and finds the other control planes that were built. The first call takes minutes,
-// later ones no time.
+// later ones return at once.
 func Tools(ctx context.Context, progress io.Writer) (kubernetes.Tools, error) {
 	installed, err := toolchain.Install(ctx, toolchain.Options{Names: []string{"controlplane", "kwok"}, Progress: progress})
 	if err != nil {
@@ -33,7 +33,7 @@ func Tools(ctx context.Context, progress io.Writer) (kubernetes.Tools, error) {
 	return tools, nil
 }
 
-// ToolFlags are the hidden flags by which the process of a lab is told its programs.
+// ToolFlags are the hidden flags that pass the programs to the process of a lab.
 type ToolFlags struct {
 	controlPlanes []string
 	kwok          string

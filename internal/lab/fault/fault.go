@@ -33,7 +33,8 @@ type Kind struct {
 // failureNumber matches a number of docs/failures.md.
 var failureNumber = regexp.MustCompile(`^F\d+$`)
 
-// ForUsers returns the kind as users read it: a source that is a number of docs/failures.md, as in the tables of the lab, becomes its name.
+// ForUsers returns the kind as users read it. A source that is a number of docs/failures.md, as in the tables of the lab, becomes the name
+// of that page.
 func (k Kind) ForUsers() Kind {
 	k.Source = failureNumber.ReplaceAllString(k.Source, "docs/failures.md")
 	return k

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 )
 
-// TestAKindForUsers names the page: its numbers say nothing to them.
+// TestAKindForUsers checks that the source is the name of the page, because its numbers mean nothing to users.
 func TestAKindForUsers(t *testing.T) {
 	t.Parallel()
 	numbered := fault.Kind{Name: "stuck", About: "it is stuck", Source: "F12", Once: true}

@@ -12,7 +12,7 @@ import (
 // Set holds the faults that are set. It is safe for concurrent use.
 //
 // The seed, the fault's name and the number of earlier faults of that name decide when a fault with a probability occurs. The
-// same seed and the same occasions in the same order give the same result, whatever else happens at the same time.
+// same seed and the same occasions in the same order give the same result, regardless of what else happens at the same time.
 type Set struct {
 	kinds []Kind
 	seed  [32]byte

@@ -74,8 +74,8 @@ func TestWhenAFaultOccurs(t *testing.T) {
 	}
 }
 
-// TestChanceIsTheSeeds checks that the same seed selects the same occasions, whatever happens in between, and that another
-// seed selects others.
+// TestChanceIsTheSeeds checks that the same seed selects the same occasions, regardless of what happens in between, and
+// that another seed selects others.
 func TestChanceIsTheSeeds(t *testing.T) {
 	t.Parallel()
 	half := fault.Fault{Name: "forbidden", Probability: 0.5}

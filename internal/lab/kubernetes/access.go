@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// access is how the lab itself uses an API server: as the administrator whose certificate is of the same keys.
+// access is the lab's own access to an API server, as an administrator whose certificate belongs to the same keys.
 type access struct {
 	rest  *rest.Config
 	admin *kubernetes.Clientset

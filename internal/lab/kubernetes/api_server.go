@@ -37,8 +37,8 @@ func (p *controlPlane) wake() {
 	}
 }
 
-// operateServers stops the API servers that no control plane runs any more, and starts those that are missing. One that has the release of
-// another, and other keys, comes after it.
+// operateServers stops the API servers that no control plane runs any more, and starts those that are missing. A new one comes after those
+// of the same release with other keys.
 func (p *controlPlane) operateServers(ctx context.Context, group *errgroup.Group, ready func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +66,7 @@ func (p *controlPlane) operateServers(ctx context.Context, group *errgroup.Group
 	return nil
 }
 
-// startServer starts an API server, and calls ready when it is.
+// startServer starts an API server, and calls ready when it is ready.
 func (p *controlPlane) startServer(ctx context.Context, group *errgroup.Group, wanted instance, ready func()) (*apiServer, error) {
 	free, err := freePorts(1)
 	if err != nil {
@@ -131,8 +131,9 @@ func (p *controlPlane) serving(is func(*apiServer) bool) (netip.AddrPort, bool) 
 	return netip.AddrPort{}, false
 }
 
-// targets returns where the addresses of the API lead: those of a control plane to the API server of its release and keys, and those
-// that control planes share to that of the first one whose API server is ready. It marks the control planes whose API server starts.
+// targets returns where each address of the API leads. An address of one control plane leads to the API server of its release and keys. An
+// address that control planes share leads to the API server of the first of them that is ready. targets also marks the control planes
+// whose API server is still starting.
 func (p *controlPlane) targets(runs []staticPodRun) map[netip.AddrPort]netip.AddrPort {
 	targets := map[netip.AddrPort]netip.AddrPort{}
 	for i, run := range runs {

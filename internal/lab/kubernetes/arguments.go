@@ -167,7 +167,7 @@ func alone(args argsbuilder.Args) {
 	args.Set("leader-elect", "false").Set("secure-port", "0")
 }
 
-// memberName is the name of the only member, and peerPort the port of its peers in data that was restored; one that starts has another.
+// memberName is the name of the only member. peerPort is the port of its peers in restored data; a member that starts has another port.
 const (
 	memberName = "lab"
 	peerPort   = 2380

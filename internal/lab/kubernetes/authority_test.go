@@ -19,8 +19,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestTheCAOfKubernetesIsReplaced goes through the steps of Talos' rotate-ca (talos v1.12.0, pkg/rotate/pki/kubernetes). The API server, what
-// uses it and the kubelets go on with the new CA, and the old one is refused at the end.
+// TestTheCAOfKubernetesIsReplaced goes through the steps of Talos' rotate-ca (talos v1.12.0, pkg/rotate/pki/kubernetes). The API server, its
+// clients and the kubelets continue with the new CA, and the old one is refused at the end.
 func TestTheCAOfKubernetesIsReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")

@@ -23,7 +23,7 @@ type cluster struct {
 	end     context.CancelFunc
 	ended   chan struct{}
 	changed chan struct{}                // holds one notification that the membership may have changed
-	plane   atomic.Pointer[controlPlane] // that runs or starts; nil for none
+	plane   atomic.Pointer[controlPlane] // the one that runs or starts; nil for none
 
 	// The fields below are used by live only.
 	front    *front
@@ -142,7 +142,7 @@ func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlP
 	c.retryAfter(plane.orphan(c.ctx, c.hostnames()), "mark the Nodes whose kubelets stand still")
 }
 
-// retryAfter logs an error of serve, after which serve runs again although no member has changed.
+// retryAfter logs an error of serve. After a delay serve runs again, even if no member has changed.
 func (c *cluster) retryAfter(err error, what string) {
 	if err != nil {
 		c.clusters.report(c.id, what, err)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// etcd returns the process of etcd. Its release is that of Talos, whatever the Kubernetes, so it is always that of the first build.
+// etcd returns the process of etcd. Its release depends on Talos and not on Kubernetes, so it is always that of the first build.
 func (p *controlPlane) etcd() component {
 	return component{
 		name: "etcd", path: p.config.Tools.ControlPlanes[0].Path,
@@ -22,8 +22,8 @@ func (p *controlPlane) serverComponent(i instance, port uint16) (component, erro
 	return p.named("kube-apiserver", i, args), err
 }
 
-// named returns the component of an instance. Its log is named after the release, too, unless it is the one that every lab has, and
-// after keys that are not those of the start.
+// named returns the component of an instance. The name of its log contains the release, unless it is the one that every lab has, and the
+// keys, unless they are those of the start.
 func (p *controlPlane) named(name string, i instance, args []string) component {
 	c := component{name: name, path: i.release.Path, args: append([]string{name}, args...)}
 	if i.release != p.config.Tools.ControlPlanes[0] {
@@ -60,8 +60,8 @@ func (p *controlPlane) clientComponents(wanted lineup) ([]component, error) {
 	return append(all, kwok), nil
 }
 
-// restartPause is the first pause of a kubelet before it starts a container again that has ended (kubernetes v1.35, pkg/kubelet/kubelet.go,
-// initialBackOff). Here each pause is as long.
+// restartPause is the first pause of a kubelet before it restarts a container that has ended (kubernetes v1.35, pkg/kubelet/kubelet.go,
+// initialBackOff). Here every pause is that long.
 const restartPause = 10 * time.Second
 
 func (p *controlPlane) tellRestart(err error) { p.config.Log.Warn("it is started again", "error", err) }

@@ -43,7 +43,7 @@ type controlPlane struct {
 	mu      sync.Mutex
 	wanted  lineup
 	servers []*apiServer        // the oldest release first
-	others  []keySet            // that are not those of the start
+	others  []keySet            // with other keys than those of the start
 	names   secrets.CertSANSpec // in the API servers' certificates
 
 	accessLock sync.Mutex
@@ -127,7 +127,7 @@ func newClient(config *rest.Config) (*kubernetes.Clientset, error) {
 }
 
 // renew writes certificates for the API servers when the names or addresses of the control planes have changed. An API server reloads
-// its own by itself.
+// its certificate by itself.
 func (p *controlPlane) renew(nodes []talos.KubernetesNode) error {
 	names, err := servingNames(nodes)
 	if err != nil {

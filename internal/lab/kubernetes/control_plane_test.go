@@ -53,7 +53,7 @@ func adminConfig(t testing.TB, controlPlane talos.KubernetesNode, at ...netip.Ad
 	if len(at) > 0 {
 		config.Host = "https://" + netip.AddrPortFrom(at[0], 6443).String()
 	}
-	config.Timeout = 20 * time.Second // for a machine that others keep busy
+	config.Timeout = 20 * time.Second // for a busy machine
 	return config
 }
 
@@ -109,8 +109,8 @@ func deployment(name string, replicas int32) *appsv1.Deployment {
 	}
 }
 
-// requireStartingEtcdAnswers: the nodes' members run by now, so that a client of one waits for the etcd behind them. An alarm that is
-// raised meanwhile is one of that etcd when it runs.
+// requireStartingEtcdAnswers checks an etcd that is still starting. The nodes' members run already, so a client of one waits for the
+// etcd behind them. That etcd also gets an alarm that is raised before it runs.
 func requireStartingEtcdAnswers(t *testing.T, clusters *kubernetes.Clusters, etcdCluster string) {
 	t.Helper()
 	require.NoError(t, clusters.SetEtcdAlarms(t.Context(), etcdCluster, []etcd.AlarmKind{etcd.NoSpace}))

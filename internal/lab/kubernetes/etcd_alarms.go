@@ -19,8 +19,8 @@ type etcdAlarms struct {
 	kinds map[string][]etcd.AlarmKind // by the ID of the etcd
 }
 
-// SetEtcdAlarms implements [talos.Kubernetes]. The one etcd of the cluster has each alarm once, whichever member raised it, and refuses
-// writes or all requests by itself. One that is still starting gets them when it answers.
+// SetEtcdAlarms implements [talos.Kubernetes]. The one etcd of the cluster has each alarm once, no matter which member raised it, and
+// refuses writes or all requests by itself. An etcd that is still starting gets the alarms when it answers.
 func (c *Clusters) SetEtcdAlarms(ctx context.Context, etcdCluster string, kinds []etcd.AlarmKind) error {
 	c.alarms.mu.Lock()
 	defer c.alarms.mu.Unlock()
@@ -79,7 +79,7 @@ func (p *controlPlane) askEtcd(ctx context.Context) (err error) {
 	return err
 }
 
-// setEtcdAlarms has etcd have these alarms and no others.
+// setEtcdAlarms gives etcd these alarms and removes all others.
 func (p *controlPlane) setEtcdAlarms(ctx context.Context, kinds []etcd.AlarmKind) (err error) {
 	client, _, err := p.etcdClient(ctx)
 	if err != nil {

@@ -16,8 +16,8 @@ func (c *Clusters) EtcdDatabase(etcdCluster string) (io.ReadCloser, error) {
 	return os.Open(folder(c.dir(etcdCluster)).path("etcd", "member", "snap", "db"))
 }
 
-// EtcdRestore implements [talos.Kubernetes], by etcd's own etcdutl. The member has the name and address that etcd gets from the lab:
-// those of the nodes are in the lab's list of members.
+// EtcdRestore implements [talos.Kubernetes] with etcd's own etcdutl. The member has the name and address that the lab gives to etcd.
+// The names and addresses of the nodes are in the lab's list of members.
 func (c *Clusters) EtcdRestore(ctx context.Context, etcdCluster, snapshot string, skipHashCheck bool) error {
 	to := folder(c.dir(etcdCluster))
 	if err := os.MkdirAll(to.path(), 0o700); err != nil {
@@ -37,7 +37,7 @@ func (c *Clusters) EtcdRestore(ctx context.Context, etcdCluster, snapshot string
 	return nil
 }
 
-// restoreError returns what etcdutl says at last.
+// restoreError returns the last line that etcdutl printed, as an error.
 func restoreError(ctx context.Context, err error, said string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

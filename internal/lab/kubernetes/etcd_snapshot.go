@@ -16,7 +16,7 @@ import (
 // etcdPatience is how long a client waits for the connection to an etcd, as Talos' own (internal/pkg/etcd/etcd.go, NewClient).
 const etcdPatience = 5 * time.Second
 
-// EtcdSnapshot implements [talos.Kubernetes]. The data is that of the one etcd of the cluster, whichever member is asked.
+// EtcdSnapshot implements [talos.Kubernetes]. The data is that of the one etcd of the cluster, no matter which member is asked.
 func (c *Clusters) EtcdSnapshot(ctx context.Context, etcdCluster string) (io.ReadCloser, error) {
 	etcd, _, err := c.etcdClient(ctx, etcdCluster)
 	if err != nil {
@@ -29,8 +29,8 @@ func (c *Clusters) EtcdSnapshot(ctx context.Context, etcdCluster string) (io.Rea
 	return &snapshotStream{ReadCloser: stream, etcd: etcd}, nil
 }
 
-// etcdClient returns a client of the one etcd of a cluster, and its endpoint. The members of the nodes run before that one, which starts
-// with their static pods: so a client waits for it until its context ends.
+// etcdClient returns a client of the one etcd of a cluster, and its endpoint. The nodes' members run before that etcd, which starts with
+// their static pods. So etcdClient waits for it until the context ends.
 func (c *Clusters) etcdClient(ctx context.Context, etcdCluster string) (client *clientv3.Client, endpoint string, err error) {
 	err = poll.Until(ctx, readyInterval, func(ctx context.Context) (bool, error) {
 		plane := c.plane(etcdCluster)
@@ -68,7 +68,7 @@ func (p *controlPlane) etcdClient(ctx context.Context) (client *clientv3.Client,
 	return client, endpoint, err
 }
 
-// snapshotStream closes its client with it.
+// snapshotStream is a snapshot that closes its client when it is closed.
 type snapshotStream struct {
 	io.ReadCloser
 	etcd *clientv3.Client

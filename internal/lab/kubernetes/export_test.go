@@ -35,8 +35,8 @@ func Arguments(dir string, nodes ...talos.KubernetesNode) (map[string][]string, 
 	return arguments, errors.Join(serverErr, clientsErr)
 }
 
-// Lineup returns the processes that these nodes ask for: NAME RELEASE NODE, whose configuration it is. The API servers of crashing
-// nodes exit.
+// Lineup returns the processes that these nodes ask for, as NAME RELEASE NODE. NODE is the node whose configuration the process
+// has. The API servers of crashing nodes exit.
 func Lineup(tools Tools, crashing map[int]bool, nodes ...talos.KubernetesNode) []string {
 	var runs []staticPodRun
 	for _, node := range nodes {

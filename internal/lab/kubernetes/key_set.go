@@ -10,8 +10,9 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 )
 
-// keySet are the keys and certificates of static pods whose machine configuration has other keys than that with which the processes
-// started. A static pod that is started again mounts the new ones, while those of other control planes still have the former ones.
+// keySet has the keys and certificates of static pods whose machine configuration has other keys than at the start of the
+// processes. A static pod that is started again mounts the new keys, while the static pods of other control planes still have the
+// former ones.
 type keySet struct {
 	keys   string // their fingerprint
 	folder folder
@@ -21,7 +22,7 @@ type keySet struct {
 // fingerprint identifies the keys that static pods mount (k8s/render_secrets_static_pod.go).
 func fingerprint(cfg config.Provider) string {
 	cluster, sum := cfg.Cluster(), sha256.New()
-	add := func(part []byte) { fmt.Fprintf(sum, "%d:%s", len(part), part) } // which never fails
+	add := func(part []byte) { fmt.Fprintf(sum, "%d:%s", len(part), part) } // never fails
 	add([]byte(cluster.SecretboxEncryptionSecret()))
 	add([]byte(cluster.AESCBCEncryptionSecret()))
 	if account := cluster.ServiceAccount(); account != nil {
@@ -45,7 +46,7 @@ func (p *controlPlane) folderOf(keys string) folder {
 	return folder(p.folder.path("keys", keys))
 }
 
-// mount writes the files of an instance whose keys are not there yet. The caller holds the lock.
+// mount writes the files of an instance, unless its keys are mounted already. The caller holds the lock.
 func (p *controlPlane) mount(i instance) error {
 	if i.keys == p.keys || slices.ContainsFunc(p.others, func(s keySet) bool { return s.keys == i.keys }) {
 		return nil

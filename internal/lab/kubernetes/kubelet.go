@@ -231,7 +231,7 @@ func ready(node *corev1.Node) bool {
 	return true
 }
 
-// renewLease renews the kubelet's lease. As a kubelet's (component-helpers/apimachinery/lease/controller.go), it reads the lease only
+// renewLease renews the kubelet's lease. Like a real kubelet (component-helpers/apimachinery/lease/controller.go), it reads the lease only
 // after another client has written or deleted it.
 func (k *kubelet) renewLease(ctx context.Context) error {
 	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)

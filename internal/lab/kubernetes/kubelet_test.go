@@ -30,7 +30,7 @@ func TestANodeThatIsDeletedAtOnceStaysDeleted(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(err), err)
 }
 
-// TestTheFirstReportIsRepeated: it was in conflict with a change by another client.
+// TestTheFirstReportIsRepeated: the first report is in conflict with a change by another client.
 func TestTheFirstReportIsRepeated(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, ourSecrets)

@@ -17,11 +17,11 @@ import (
 // tokenPatience bounds one wait for the token of a new cluster, which Talos writes soon after the API is ready.
 const tokenPatience = 5 * time.Second
 
-// errToken is what a kubelet has in its log until a control plane knows its token.
+// errToken is the error in a kubelet's log until a control plane knows its token.
 var errToken = errors.New("the Kubernetes API does not accept the token of its machine configuration")
 
-// join has the API accept the kubelet's bootstrap token, with which a real one gets its client certificate. One whose Node is there has a
-// certificate already (kubernetes v1.35, pkg/kubelet/certificate/bootstrap/bootstrap.go, LoadClientCert).
+// join waits until the API accepts the kubelet's bootstrap token, with which a real kubelet gets its client certificate. A kubelet whose
+// Node exists has a certificate already (kubernetes v1.35, pkg/kubelet/certificate/bootstrap/bootstrap.go, LoadClientCert).
 func (k *kubelet) join(ctx context.Context) error {
 	_, err := k.client.CoreV1().Nodes().Get(ctx, k.node.Hostname, metav1.GetOptions{})
 	if err == nil || !apierrors.IsNotFound(err) {

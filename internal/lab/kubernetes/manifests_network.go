@@ -119,7 +119,7 @@ func proxyArguments(cfg config.Provider) []string {
 	return list
 }
 
-// daemonSet returns one of Talos' own DaemonSets: a Pod in the host network of each node, whatever its taints.
+// daemonSet returns one of Talos' own DaemonSets: a Pod in the host network of each node, regardless of its taints.
 func daemonSet(name string, labels map[string]string, pod corev1.PodSpec) *appsv1.DaemonSet {
 	pod.HostNetwork, pod.Tolerations = true, everywhere()
 	pod.Containers[0].Env = []corev1.EnvVar{{

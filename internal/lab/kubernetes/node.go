@@ -153,7 +153,7 @@ func allocatable(node talos.KubernetesNode, capacity corev1.ResourceList) corev1
 	return list
 }
 
-// nodeInfo returns the versions of the software. The kubelet is the one that was started, whatever the control plane's
+// nodeInfo returns the versions of the software. The kubelet is the one that was started, regardless of the control plane's
 // version.
 func nodeInfo(node talos.KubernetesNode) corev1.NodeSystemInfo {
 	identity := sha256.Sum256([]byte(node.Identity))

@@ -36,9 +36,9 @@ func (t Tools) Versions() []string {
 
 var errNoControlPlanes = errors.New("no control plane to run")
 
-// releaseOf returns the control plane that runs for an image: that of the minor release in its tag. If there is none, it is the newest
-// older one, so that the data in etcd is never given to an older release than before, else the first. Patch releases are not told
-// apart.
+// releaseOf returns the control plane that runs for an image: the one with the minor release in the image's tag. If there is none, it
+// is the newest older one, so that an older release than before never gets the data in etcd. If there is no older one, it is the
+// first. Patch releases are not distinguished.
 func (t Tools) releaseOf(image string) ControlPlane {
 	minor := semver.MajorMinor(tagOf(image))
 	chosen := t.ControlPlanes[0]

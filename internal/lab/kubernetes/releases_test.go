@@ -93,7 +93,7 @@ func TestControlPlanesOfTwoReleases(t *testing.T) {
 	require.NotContains(t, log.String(), "it is started again")
 }
 
-// TestAReleaseThatIsNotBuilt: another one runs in its place, which the log has once.
+// TestAReleaseThatIsNotBuilt: another one runs in its place, and the log reports that once.
 func TestAReleaseThatIsNotBuilt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")

@@ -53,7 +53,7 @@ func (k *kubelet) mirrorStaticPods(ctx context.Context, run *staticPodRun) error
 	}
 	for _, pod := range staticPods(run.node) {
 		if run.starts && pod.name == k8s.APIServerID {
-			continue // KWOK would say of a new pod that it is ready
+			continue // KWOK would mark a new pod as ready
 		}
 		wanted := mirror(pod, node, run.node)
 		i := slices.IndexFunc(there, func(p corev1.Pod) bool { return p.Namespace == wanted.Namespace && p.Name == wanted.Name })

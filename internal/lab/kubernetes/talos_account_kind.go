@@ -1,7 +1,7 @@
 package kubernetes
 
-// talosAccountKind is the definition of accounts for the Talos API, which Talos creates where pods may have some (talos v1.12.4,
-// k8stemplates/crds.go, TalosServiceAccountCRDTemplate). Its status is no subresource.
+// talosAccountKind is the definition of accounts for the Talos API, which Talos creates if pods may have such accounts (talos
+// v1.12.4, k8stemplates/crds.go, TalosServiceAccountCRDTemplate). Its status is no subresource.
 const talosAccountKind = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: serviceaccounts.talos.dev}

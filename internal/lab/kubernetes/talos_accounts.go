@@ -163,8 +163,7 @@ func (a talosAccounts) refusal(account *unstructured.Unstructured, secret *corev
 	}
 }
 
-// note writes the whole account with the reason in its status, as Talos does it each time, even if nothing changes
-// (updateTalosSAStatus).
+// note writes the whole account with the reason in its status. Talos does so each time, even if nothing changes (updateTalosSAStatus).
 func (a talosAccounts) note(ctx context.Context, account *unstructured.Unstructured, reason string) error {
 	if reason == "" {
 		unstructured.RemoveNestedField(account.Object, "status", "failureReason")

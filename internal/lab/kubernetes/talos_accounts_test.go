@@ -68,7 +68,8 @@ func (a talosAccounts) talosconfig(namespace, name string) (*clientconfig.Config
 	return talosconfig, secret
 }
 
-// TestAccountsForTheTalosAPI: Talos makes the Secret of an account that the machine configuration allows, and says of others why not.
+// TestAccountsForTheTalosAPI: Talos makes the Secret of an account that the machine configuration allows, and reports why it refuses
+// others.
 func TestAccountsForTheTalosAPI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")

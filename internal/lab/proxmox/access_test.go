@@ -254,7 +254,7 @@ func TestPools(t *testing.T) {
 		l.do(http.MethodPost, "/pools", values("poolid=k3s")).Status)
 }
 
-// TestNestedPools: a pool is made in one that is there, and none is deleted from around another one.
+// TestNestedPools: a nested pool is created only if its parent exists, and a pool that contains another one is not deleted.
 func TestNestedPools(t *testing.T) {
 	t.Parallel()
 

@@ -108,7 +108,7 @@ func TestDownloadsOfDiskImages(t *testing.T) {
 	require.Equal(t, uint64(2<<30), info.Size, "of an image the size of its disk")
 }
 
-// TestACompressedISO is there under its own checksum only, which is not that of the compressed file.
+// TestACompressedISO checks that a stored ISO matches its own checksum only, which is not that of the compressed file.
 func TestACompressedISO(t *testing.T) {
 	t.Parallel()
 

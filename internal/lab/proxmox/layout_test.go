@@ -23,9 +23,9 @@ var beneath = []string{
 	"vmlist",
 }
 
-// services are the parts of a host, each with the other services that it may import. Outside qemu that is for the types in
-// its lists only, because calls go through interfaces that the service declares. The parts of qemu are layers: each imports
-// those below it.
+// services are the parts of a host, each with the other services that it may import. Outside qemu, a service imports others
+// only for the types in its lists, because calls go through interfaces that the service declares. The parts of qemu are
+// layers: each imports those below it.
 var services = map[string][]string{
 	"accesscontrol": nil,
 	"cluster":       {"accesscontrol", "lxc", "nodes", "qemu", "storages"},

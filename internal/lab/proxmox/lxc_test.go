@@ -186,7 +186,8 @@ func TestSnapshotsOfAContainer(t *testing.T) {
 	require.Equal(t, "snapshot 'before' does not exist", l.task(http.MethodDelete, "/nodes/vmhost/lxc/200/snapshot/before", nil))
 }
 
-// TestContainersStartWithTheirHost checks that containers outlive a power cut, and start as they are told to.
+// TestContainersStartWithTheirHost checks that containers outlive a power cut, and that only those with onboot start
+// with their host.
 func TestContainersStartWithTheirHost(t *testing.T) {
 	t.Parallel()
 

@@ -122,7 +122,7 @@ func TestEachChangeIsCheckedWithAllInterfaces(t *testing.T) {
 	}
 }
 
-// TestAnInterfaceHasAtLeastTheMTUOfWhatItCarries: a bond of its slaves, a device of its VLANs, a port of its bridge.
+// TestAnInterfaceHasAtLeastTheMTUOfWhatItCarries: a bond carries its slaves, a device its VLANs, and a port its bridge.
 func TestAnInterfaceHasAtLeastTheMTUOfWhatItCarries(t *testing.T) {
 	t.Parallel()
 

@@ -185,7 +185,7 @@ func (s *Server) recover(left []byte) error {
 	return nil
 }
 
-// save replaces the state file atomically; the saver calls it alone. It contains hashes of secrets, so only its owner can read it.
+// save replaces the state file atomically; only the saver calls it. It contains hashes of secrets, so only its owner can read it.
 func (s *Server) save() error {
 	file := s.config.StateFile
 	if file == "" {

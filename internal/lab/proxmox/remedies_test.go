@@ -26,9 +26,9 @@ import (
 
 // A remedy is a command of a Proxmox VE host that this project recommends in an explanation, a finding, an error or a page.
 type remedy struct {
-	// texts are how it stands there, with its verbs and placeholders.
+	// texts are the command as it is written there, with its verbs and placeholders.
 	texts []string
-	// works makes the trouble on a lab, runs the command, and holds that the trouble is over.
+	// works causes the problem in a lab, runs the command, and checks that the problem is solved.
 	works func(t *testing.T)
 	// elsewhere is why no lab can run it.
 	elsewhere string
@@ -294,7 +294,7 @@ func growARoot(t *testing.T) {
 	require.Contains(t, l.container("200")["rootfs"], "size=9G")
 }
 
-// goBackToASnapshot: a machine and a container have what they had; both are off then.
+// goBackToASnapshot: a machine and a container have their former settings, and both are off.
 func goBackToASnapshot(t *testing.T) {
 	l := newContainerLab(t, func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "Administrator", nil })
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=210 scsi0=tank:1 memory=1024 start=1"))
@@ -310,7 +310,7 @@ func goBackToASnapshot(t *testing.T) {
 	require.Equal(t, []string{"stopped", "stopped"}, []string{l.statusOf("210"), l.containerStatus("211")})
 }
 
-// removeSnapshots: then a disk that they held moves.
+// removeSnapshots: a disk that they held can then be moved.
 func removeSnapshots(t *testing.T) {
 	l := newLab(t, nil)
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=tank:1"))

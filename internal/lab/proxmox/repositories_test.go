@@ -194,8 +194,8 @@ func TestRepositoriesAreAddedAndDisabled(t *testing.T) {
 	}
 }
 
-// TestRepositoriesThatAreThere adds what is configured already: a disabled repository of Ceph is enabled, and one of Proxmox VE stands in
-// its file twice, as both releases have it.
+// TestRepositoriesThatAreThere adds what is configured already: a disabled repository of Ceph is enabled, and one of Proxmox VE is then
+// in its file twice, as in both releases.
 func TestRepositoriesThatAreThere(t *testing.T) {
 	t.Parallel()
 

@@ -91,7 +91,7 @@ func TestSetUpsThatAreRefused(t *testing.T) {
 	require.Equal(t, 12, l.groups()["0000:01:00.0"])
 }
 
-// The report has the command line that the boot loader gives the kernel, and what proxmox-boot-tool says.
+// The report has the command line that the boot loader gives the kernel, and what proxmox-boot-tool prints.
 func TestBootLoadersInTheReport(t *testing.T) {
 	t.Parallel()
 

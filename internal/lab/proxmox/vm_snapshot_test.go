@@ -161,8 +161,8 @@ func TestWhetherAGuestCanHaveSnapshots(t *testing.T) {
 	}
 }
 
-// TestSnapshotsThatHoldDisks: a disk grows with snapshots, a qcow2 file too, since qemu-server 8.0.1. A local disk with snapshots moves to no
-// other node while the machine runs, on LVM never.
+// TestSnapshotsThatHoldDisks: a disk with snapshots can grow, since qemu-server 8.0.1 also in a qcow2 file. A local disk with snapshots
+// cannot move to another node while the machine runs; on LVM it never can.
 func TestSnapshotsThatHoldDisks(t *testing.T) {
 	t.Parallel()
 

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// signedBy returns an administrator of one machine, whose certificate a CA has signed, and who trusts CAs.
+// signedBy returns a client of one machine, for an administrator with a certificate that a CA has signed. It trusts the given CAs.
 func (l *lab) signedBy(ca *x509.PEMEncodedCertificateAndKey, trusted []byte, vmid int) *client.Client {
 	l.t.Helper()
 
@@ -30,8 +30,8 @@ func (l *lab) signedBy(ca *x509.PEMEncodedCertificateAndKey, trusted []byte, vmi
 	return l.client(made)
 }
 
-// TestTheCAOfTheTalosAPIIsReplaced goes through the steps of Talos' rotate-ca (talos v1.12.0, pkg/rotate/pki/talos). A worker accepts what
-// the trustd of a control plane tells it to, so it follows after that one.
+// TestTheCAOfTheTalosAPIIsReplaced goes through the steps of Talos' rotate-ca (talos v1.12.0, pkg/rotate/pki/talos). A worker accepts the
+// CAs that the trustd of a control plane returns, so it changes after that control plane.
 func TestTheCAOfTheTalosAPIIsReplaced(t *testing.T) {
 	t.Parallel()
 

@@ -76,7 +76,7 @@ func (s *system) controlPlanes(cfg config.Config) ([]netip.Addr, <-chan struct{}
 	return slices.Compact(addrs), changed
 }
 
-// announce tells the discovery service of this node, if the configuration uses it.
+// announce announces this node to the discovery service, if the configuration uses it.
 func (s *system) announce(cfg config.Config, n nodeNetwork) {
 	key, ok := clusterKey(cfg)
 	if !ok {

@@ -14,9 +14,9 @@ const downloadRetry = 5 * time.Second
 // isInstaller reports whether an image is an installer, by its name.
 func isInstaller(ref string) bool { return strings.Contains(ref, "installer") }
 
-// download takes the time of a pull. An attempt that fails is repeated until the call ends, and only the kernel's log has the
-// cause, once (internal/pkg/containers/image/image.go, Pull, and the retries of siderolabs/go-retry). That an image does not
-// exist is an error at once, which the caller knows before.
+// download takes the time of a pull. An attempt that fails is repeated until the call ends. Only the kernel's log has the
+// cause, once (internal/pkg/containers/image/image.go, Pull, and the retries of siderolabs/go-retry). An image that does not
+// exist is an error at once, which the caller detects before.
 func (s *system) download(ctx context.Context, ref string) error {
 	step, took := StepImage, s.fleet.config.Durations.Image
 	if isInstaller(ref) {

@@ -22,7 +22,7 @@ func (c *cluster) pulls(ctx context.Context, vmid int, image string) error {
 	return c.admin(vmid).ImagePull(ctx, common.ContainerdNamespace_NS_SYSTEM, image)
 }
 
-// pullsUntil pulls an image until its fault has occurred so often, and returns the error of the call that is ended then.
+// pullsUntil pulls an image until its fault has occurred that often. Then it ends the call and returns the error of the call.
 func (l *lab) pullsUntil(c *cluster, occurred int) error {
 	l.t.Helper()
 
@@ -126,7 +126,7 @@ func TestFaultsOfADownload(t *testing.T) {
 	}
 }
 
-// TestTheKernelLogIsFollowed: a stream has what there is and then what comes.
+// TestTheKernelLogIsFollowed: a stream has the existing messages and then the new ones.
 func TestTheKernelLogIsFollowed(t *testing.T) {
 	t.Parallel()
 

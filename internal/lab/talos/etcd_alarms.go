@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// raiseAlarms has this node's member look at its database: a fault may have filled or damaged it.
+// raiseAlarms makes this node's member look at its database, which a fault may have filled or damaged.
 func (s *system) raiseAlarms(ctx context.Context) error {
 	data := s.etcdData()
 	if !s.fleet.etcdRuns(data) {

@@ -95,7 +95,7 @@ func (s *system) etcdMembership(
 	}
 }
 
-// startWithData is the start of a member that has its data. The first one after a bootstrap takes its time.
+// startWithData starts a member that has its data. Only the first start after a bootstrap takes time.
 func (s *system) startWithData(ctx context.Context) error {
 	s.mu.Lock()
 	born := s.etcd.born

@@ -21,7 +21,7 @@ import (
 // etcdRecovery is a start of etcd from the snapshot that was uploaded.
 type etcdRecovery struct{ skipHashCheck bool }
 
-// EtcdRecover takes a snapshot, from which a bootstrap can recover (v1alpha1_server.go, EtcdRecover). It does not look into it.
+// EtcdRecover takes a snapshot, from which a bootstrap can recover (v1alpha1_server.go, EtcdRecover). It does not check the content.
 func (m *machinedServer) EtcdRecover(stream machine.MachineService_EtcdRecoverServer) error {
 	if !m.system.hasEphemeral() {
 		return status.Error(codes.FailedPrecondition, "etcd service is not ready for recovery yet")
@@ -38,7 +38,7 @@ func (m *machinedServer) EtcdRecover(stream machine.MachineService_EtcdRecoverSe
 	return stream.SendAndClose(&machine.EtcdRecoverResponse{Messages: []*machine.EtcdRecover{{}}})
 }
 
-// hasEphemeral reports whether EPHEMERAL is mounted, on which /var/lib is.
+// hasEphemeral reports whether EPHEMERAL, which contains /var/lib, is mounted.
 func (s *system) hasEphemeral() bool {
 	s.provisioning.Lock()
 	defer s.provisioning.Unlock()

@@ -91,7 +91,7 @@ func TestEtcdIsRecoveredFromASnapshot(t *testing.T) {
 	require.Equal(t, codes.AlreadyExists, status.Code(c.recovers(102, snapshot, false)))
 }
 
-// TestSnapshotsThatDoNotFit: Talos answers before it looks at the snapshot, so only the service says what is wrong.
+// TestSnapshotsThatDoNotFit: Talos answers before it looks at the snapshot, so only the service reports what is wrong.
 func TestSnapshotsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 

@@ -9,7 +9,7 @@ type medium struct {
 }
 
 // bootMedium returns the first bootable drive in the boot order. OVMF takes the order from QEMU at each start, so that a
-// blank scsi0 leads to the ISO, whatever the other disks hold. ok is false if nothing is bootable.
+// blank scsi0 leads to the ISO, regardless of what the other disks hold. ok is false if nothing is bootable.
 func (m *vm) bootMedium() (found medium, ok bool, err error) {
 	hardware := m.facts()
 

@@ -56,7 +56,8 @@ type PCIDevice struct {
 // NIC is a network card.
 type NIC struct {
 	MAC net.HardwareAddr `json:"mac"`
-	// Seeded are the addresses of the configuration drive that are for this card. Those of no card are on the first.
+	// Seeded are the addresses of the configuration drive that are for this card. Addresses for no card are on the first
+	// one.
 	Seeded []netip.Prefix `json:"seeded,omitempty"`
 }
 

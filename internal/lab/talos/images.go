@@ -10,9 +10,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// images are the images that one of the node's two container runtimes has pulled in this boot. That of pods keeps them on
-// EPHEMERAL, and here a reboot forgets them, so that the next pull takes its time again. That of the system, which runs
-// installers, keeps them in memory (services/containerd.go: its root is below /system, a tmpfs), so that no boot has those of
+// images are the images that one of the node's two container runtimes has pulled in this boot. The runtime of pods keeps them on
+// EPHEMERAL; here a reboot forgets them, so that the next pull takes its time again. The runtime of the system, which runs
+// installers, keeps them in memory (services/containerd.go: its root is below /system, a tmpfs), so no boot has the images of
 // the one before.
 type images struct {
 	mu     sync.Mutex
@@ -41,8 +41,8 @@ func (i *images) pull(ctx context.Context, s *system, ref string) error {
 	return nil
 }
 
-// ImagePull pulls an image in advance, into the container runtime of pods whatever the namespace (v1alpha1_images.go). So the
-// image of an installer is not there for an upgrade, which pulls it into the other runtime again (internal/pkg/install/pull.go).
+// ImagePull pulls an image in advance, into the container runtime of pods, regardless of the namespace (v1alpha1_images.go). So
+// an upgrade does not find the image of an installer and pulls it again, into the other runtime (internal/pkg/install/pull.go).
 func (m *machinedServer) ImagePull(ctx context.Context, in *machine.ImagePullRequest) (*machine.ImagePullResponse, error) {
 	switch in.GetNamespace() {
 	case common.ContainerdNamespace_NS_CRI, common.ContainerdNamespace_NS_SYSTEM:

@@ -14,7 +14,7 @@ import (
 type kernelLog struct {
 	mu    sync.Mutex
 	lines []string
-	grown chan struct{} // closed and replaced when a line is added; nil until somebody follows
+	grown chan struct{} // closed and replaced when a line is added; nil while no client waits
 }
 
 // printk adds a message, in the form in which the API sends it (v1alpha1_server.go, Dmesg).
@@ -41,7 +41,7 @@ func (l *kernelLog) from(number int) ([]string, <-chan struct{}) {
 	return slices.Clone(l.lines[number:]), l.grown
 }
 
-// Dmesg sends the kernel's log: what there is, only what comes, or both (v1alpha1_server.go).
+// Dmesg sends the kernel's log: the existing messages, only new ones, or both (v1alpha1_server.go).
 func (m *machinedServer) Dmesg(in *machine.DmesgRequest, stream machine.MachineService_DmesgServer) error {
 	sent := 0
 	if in.GetTail() {

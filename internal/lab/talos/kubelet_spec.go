@@ -15,9 +15,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// publishKubeletSpec publishes what the kubelet is started with. Talos restarts the kubelet when it changes
-// (k8s/kubelet_spec.go, kubelet_service.go). Of the kubelet's configuration only the part of the machine configuration is
-// published; Talos' own part changes with its release only. The argument node-ip is left out, since nothing reads it.
+// publishKubeletSpec publishes what the kubelet is started with. Talos restarts the kubelet when it changes (k8s/kubelet_spec.go,
+// kubelet_service.go). It publishes only the part of the kubelet's configuration that is in the machine configuration; Talos' own part
+// changes with its release only. The argument node-ip is left out, since nothing reads it.
 func (s *system) publishKubeletSpec(cfg config.Provider, n nodeNetwork) error {
 	own := cfg.Machine().Kubelet()
 

@@ -25,10 +25,10 @@ type Kubernetes interface {
 	EtcdSnapshot(ctx context.Context, etcdCluster string) (io.ReadCloser, error)
 	// EtcdDatabase returns the data file of an etcd cluster, which an etcd that runs may be writing.
 	EtcdDatabase(etcdCluster string) (io.ReadCloser, error)
-	// EtcdRestore makes the data of a new etcd cluster, which does not run yet, of the snapshot in a file. Unless skipHashCheck, the
+	// EtcdRestore makes the data of a new etcd cluster, which does not run yet, from the snapshot in a file. Unless skipHashCheck, the
 	// snapshot must end with its SHA-256.
 	EtcdRestore(ctx context.Context, etcdCluster, snapshot string, skipHashCheck bool) error
-	// SetEtcdAlarms makes the alarms of an etcd cluster those of these kinds: with NOSPACE it takes no writes, with CORRUPT it refuses
+	// SetEtcdAlarms sets the alarms of an etcd cluster to these kinds: with NOSPACE it takes no writes, with CORRUPT it refuses
 	// requests.
 	SetEtcdAlarms(ctx context.Context, etcdCluster string, kinds []etcd.AlarmKind) error
 	// DefragmentEtcd rewrites the database of an etcd cluster without its free pages.
@@ -47,8 +47,8 @@ type KubernetesNode struct {
 	Release Release
 	// Identity of the node in its cluster, and of its boot.
 	Identity, BootID string
-	// Kubelet reports whether the kubelet runs. KubeletStarts is how often it was started in this boot: a restart may be over
-	// before anybody sees that the kubelet does not run.
+	// Kubelet reports whether the kubelet runs. KubeletStarts is how often it was started in this boot: a restart may be over before
+	// an observer sees that the kubelet does not run.
 	Kubelet       bool
 	KubeletStarts int
 	// KubeletImage is the image with which the kubelet was started last in this boot. The machine configuration may name another
@@ -155,12 +155,12 @@ func (noKubernetes) Manifests(config.Provider) ([]Manifest, error) { return nil,
 
 func (noKubernetes) ClusterGone(string) {}
 
-// EtcdSnapshot returns that of an etcd without a key: nothing has written to it.
+// EtcdSnapshot returns the snapshot of an etcd without a key: nothing has written to it.
 func (noKubernetes) EtcdSnapshot(context.Context, string) (io.ReadCloser, error) {
 	return etcd.EmptySnapshot()
 }
 
-// EtcdDatabase returns that of an etcd without a key.
+// EtcdDatabase returns the data file of an etcd without a key.
 func (noKubernetes) EtcdDatabase(string) (io.ReadCloser, error) { return etcd.EmptyDatabase() }
 
 // EtcdRestore only checks the snapshot: nothing reads what is in it.

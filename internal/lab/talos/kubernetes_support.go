@@ -11,7 +11,7 @@ import (
 )
 
 // withoutKubernetes returns a configuration with the library's own images of Kubernetes. The library judges images by its own release
-// of Talos, a node by the one that it runs.
+// of Talos, but a node judges them by the release that it runs.
 func withoutKubernetes(cfg config.Provider) (config.Provider, error) {
 	if cfg.RawV1Alpha1() == nil {
 		return cfg, nil

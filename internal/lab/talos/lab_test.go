@@ -22,7 +22,7 @@ import (
 const (
 	isoVolume      = "local:iso/talos-v1.12.4-nocloud-amd64.iso"
 	installerImage = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.4"
-	patience       = 5 * time.Minute // says that something will never be; what is slow ends long before
+	patience       = 5 * time.Minute // after it a test fails; what is slow ends long before
 )
 
 // lab is a fleet on its own network, with one cluster's secrets.

@@ -17,7 +17,7 @@ import (
 type nodeNetwork struct {
 	// addresses of the node, first those on which it listens.
 	addresses []netip.Prefix
-	// cards are the numbers of the network cards that have them; those that are missing are on the first.
+	// cards are the numbers of the network cards that have the addresses. Addresses without a number are on the first card.
 	cards    map[netip.Addr]int
 	hostname string
 	domain   string

@@ -41,7 +41,7 @@ func exchangeReleases(c *contents) {
 	c.Release, c.Previous = *c.Previous, &former
 }
 
-// tryRelease is the point at which the first boot of another release fails, if a fault wants it.
+// tryRelease is the point at which the first boot of another release fails, if a fault is set.
 func (s *system) tryRelease(ctx context.Context) error {
 	if d := s.installed(); d == nil || !d.read().Untried {
 		return nil
@@ -50,7 +50,7 @@ func (s *system) tryRelease(ctx context.Context) error {
 	return s.vm.step(ctx, StepTry, 0)
 }
 
-// keepRelease makes an upgrade final, as the node runs and is ready (controllers/runtime/drop_upgrade_fallback.go).
+// keepRelease makes an upgrade final, because the node runs and is ready (controllers/runtime/drop_upgrade_fallback.go).
 func (s *system) keepRelease() error {
 	if d := s.installed(); d != nil && d.read().Untried {
 		return d.change(func(c *contents) { c.Untried = false })

@@ -10,8 +10,8 @@ import (
 )
 
 // publishStaticPodSpecs publishes the static pods that Talos gives to the kubelet (k8s/control_plane_static_pod.go), as far as
-// clients read them: name, image, and the command with the arguments of the machine configuration. Of Talos' own arguments only
-// the list of admission plugins is there, to which the machine configuration adds.
+// clients read them: name, image, and the command with the arguments of the machine configuration. The only one of Talos' own
+// arguments is the list of admission plugins, to which the machine configuration adds.
 func (s *system) publishStaticPodSpecs(cfg config.Provider) error {
 	cluster, plane := cfg.Cluster(), cfg.Machine().Controlplane()
 

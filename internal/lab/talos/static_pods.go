@@ -125,9 +125,9 @@ func authorizers(own []configinterface.AuthorizationConfigAuthorizer) []k8s.Auth
 	return all
 }
 
-// publishPodSecrets publishes the names in the API server's certificate, and the keys of Kubernetes. Other keys mean other
-// kubeconfigs of the controller manager and the scheduler, which Talos makes anew with each change of them, and with those all pods
-// restart (secrets/kubernetes_cert_sans.go, secrets/root.go, secrets/kubernetes.go, k8s/render_secrets_static_pod.go).
+// publishPodSecrets publishes the names in the API server's certificate, and the keys of Kubernetes. Talos makes new kubeconfigs of the
+// controller manager and the scheduler whenever the keys change, and then all pods restart (secrets/kubernetes_cert_sans.go, secrets/root.go,
+// secrets/kubernetes.go, k8s/render_secrets_static_pod.go).
 func (s *system) publishPodSecrets(cfg config.Provider, n nodeNetwork) error {
 	names := secrets.NewCertSAN(secrets.NamespaceName, secrets.CertSANKubernetesID)
 

@@ -43,7 +43,7 @@ type system struct {
 	ownImages      images     // of the system's container runtime
 	kernel         kernelLog  // of this boot
 
-	wrongClock atomic.Bool // whether the certificates were issued by a clock that is not set
+	wrongClock atomic.Bool // whether the certificates were issued with a clock that is not set
 
 	status machineStatus
 

@@ -152,7 +152,7 @@ func TestFaultUpgradeFails(t *testing.T) {
 	require.EqualError(t, c.admin(101).Rollback(t.Context()), `rpc error: code = Unknown desc = cannot rollback to "", label does not exist`)
 }
 
-// TestUpgradeSkipsAMinor: the installer refuses a node that is too old, and says only that it failed.
+// TestUpgradeSkipsAMinor: the installer refuses a node that is too old, and reports only that it failed.
 func TestUpgradeSkipsAMinor(t *testing.T) {
 	t.Parallel()
 

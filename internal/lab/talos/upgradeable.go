@@ -12,8 +12,8 @@ import (
 // minors are minor releases, from the first one up to the last one.
 type minors struct{ first, last int }
 
-// laterRelease is what a minor release of Talos goes with: the minors of Talos that it can be installed over, and those of Kubernetes
-// that run on it.
+// laterRelease has what a minor release of Talos works with: the minors of Talos that it can be installed over, and those of
+// Kubernetes that run on it.
 type laterRelease struct{ hosts, kubernetes minors }
 
 // laterReleases has the minors that are newer than this program's library (pkg/machinery/compatibility/talos113, v1.13.9;
@@ -45,7 +45,7 @@ func upgradeableFrom(host, target string) error {
 	return to.UpgradeableFrom(from)
 }
 
-// accept has the texts of the library.
+// accept returns why the minors do not contain the version of the host, with the texts of the library.
 func (h minors) accept(host, target string) error {
 	switch minor := minorOf(host); {
 	case minor < h.first:

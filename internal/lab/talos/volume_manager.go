@@ -118,7 +118,7 @@ func (p place) path() string {
 	return p.device.partitionPath(p.number)
 }
 
-// locate finds a partition by its label, whatever the current selector.
+// locate finds a partition by its label, regardless of the current selector.
 func (s *system) locate(volume wantedVolume) (place, bool) {
 	for _, d := range s.blockDevices() {
 		if number := numberOf(volume.id, s.partitionsOf(d)); number > 0 {

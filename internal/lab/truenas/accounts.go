@@ -53,7 +53,7 @@ func (b *Box) rolesOf(user entry) []string {
 	return roles
 }
 
-// accounts are plugins/account.py, plugins/account_/privilege.py and plugins/api_key.py.
+// accounts are the services of plugins/account.py, plugins/account_/privilege.py and plugins/api_key.py.
 func (b *Box) accounts() []*rowService {
 	return []*rowService{
 		{
@@ -161,7 +161,7 @@ var OperatorRoles = []string{
 	"PRIVILEGE_WRITE", "API_KEY_WRITE",
 }
 
-// knownRoles are the roles that the lab's methods ask for, and those that have others in them (role.py).
+// knownRoles are the roles that the lab's methods ask for, and those that contain others (role.py).
 var knownRoles = []string{
 	"FULL_ADMIN", "READONLY_ADMIN", "SHARING_ADMIN", "POOL_READ", "DATASET_READ", "DATASET_WRITE", "DATASET_DELETE", "SNAPSHOT_READ",
 	"SNAPSHOT_WRITE", "SNAPSHOT_DELETE", "SNAPSHOT_TASK_READ", "SNAPSHOT_TASK_WRITE", "SHARING_NFS_READ", "SHARING_NFS_WRITE",
@@ -187,7 +187,7 @@ func (b *Box) checkPrivilege(row, old entry, schema string, problems *invalids) 
 	}
 }
 
-// completePrivilege answers groups as objects, although they are given by their numbers.
+// completePrivilege replaces the numbers of groups, which a client gives, by objects.
 func (b *Box) completePrivilege(row entry) entry {
 	list := []any{}
 	for _, gid := range anyList(row["local_groups"]) {
@@ -216,7 +216,7 @@ func (b *Box) checkKey(row, old entry, schema string, problems *invalids) {
 	}
 }
 
-// completeKey adds the key itself to the answer of a creation and of a reset, and never again.
+// completeKey adds the key itself to the answer of a creation and of a reset only.
 func (b *Box) completeKey(row entry) entry {
 	ID := words(row["id"])
 	_, known := b.state.Keys[ID]

@@ -27,7 +27,7 @@ var versions = []string{
 
 // Config is what a box is made of.
 type Config struct {
-	// Pools it has. A state keeps those that it has and gets new ones. Required.
+	// Pools are the pools of the box. An existing state keeps its pools and gets the new ones. Required.
 	Pools []Pool
 	// Addresses of its interfaces, which a portal can listen on. Required.
 	Addresses []string
@@ -37,7 +37,7 @@ type Config struct {
 	User, Key string
 	// Roles of that user, e.g. FULL_ADMIN. Required.
 	Roles []string
-	// Faults are what goes wrong on request; made of [Faults]. Default: nil, none.
+	// Faults are the faults that are set. The set is made of [Faults]. Default: nil, none.
 	Faults *fault.Set
 	// StateFile keeps the state. Default: empty, it is not kept.
 	StateFile string
@@ -112,7 +112,7 @@ func New(config Config) (*Box, error) {
 	return b, err
 }
 
-// Addressed changes the addresses of the interfaces, as a box has them after a change of its network.
+// Addressed changes the addresses of the interfaces, like a change of the box's network.
 func (b *Box) Addressed(addresses []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -129,7 +129,8 @@ func (c *connection) receive(message []byte) bool {
 	return true
 }
 
-// wrong returns what is no JSON-RPC in a message (api/base/server/ws_handler/rpc.py, validate_message).
+// wrong returns why a message is not valid JSON-RPC; empty if it is (api/base/server/ws_handler/rpc.py,
+// validate_message).
 func (r *request) wrong() string {
 	name, is := r.Method.(string)
 	switch {
@@ -201,7 +202,7 @@ func (c *connection) refuse(r request, failed *failure) {
 	}
 }
 
-// send writes a message. That the client is gone is seen by the reader.
+// send writes a message. The reader notices when the client is gone.
 func (c *connection) send(message any) {
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -121,7 +121,8 @@ func (b *Box) waitForJob(_ *connection, params []any) (any, error) {
 	return b.start("core.job_wait", func() (any, error) { return waited.result, waited.failed }), nil
 }
 
-// notify tells the connections that have subscribed, with the state locked (api/base/server/ws_handler/rpc.py, send_event).
+// notify sends an event to the connections that have subscribed to it, with the state locked
+// (api/base/server/ws_handler/rpc.py, send_event).
 func (b *Box) notify(event, collection string, ID any, fields entry) {
 	message := entry{"jsonrpc": "2.0", "method": "collection_update", "params": entry{
 		"msg": event, "collection": collection, "id": ID, "fields": copyOf(fields),

@@ -26,7 +26,8 @@ var recordSizes = []string{"512", "512B", "1K", "2K", "4K", "8K", "16K", "32K", 
 
 var onOff = oneOf("ON", "OFF", "INHERIT")
 
-// quota is a size of at least 1 GiB, or none. The two branches of the union are two refusals in the real one; here it is the first.
+// quota is a size of at least 1 GiB, or none. The real box refuses a value once for each of the two branches of the union; here only
+// the first refusal is returned.
 var quota = atLeast(1<<30, nil, "0")
 
 var userProperty = model{{"key", text, required}, {"value", text, required}}
@@ -64,7 +65,8 @@ var updateFields = append(
 	append(slices.Clone(filesystemFields), volumeFields[len(commonFields)+1:]...), field{"user_properties_update", listOf(userPropertyUpdate.object), unset},
 ).forUpdate("name", "type", "casesensitivity", "share_type", "sparse", "volblocksize", "encryption", "encryption_options", "inherit_encryption")
 
-// creation checks the parameter of create, a union of two models: the one that its type names is checked, as FILESYSTEM without a type.
+// creation checks the parameter of create, a union of two models. It uses the model that the type names, or that of FILESYSTEM without
+// a type.
 func creation(value any, at string, problems *invalids) any {
 	if given, is := value.(map[string]any); is && given["type"] == volume {
 		return volumeFields.object(value, within(at, "PoolDatasetCreateVolume"), problems)

@@ -187,7 +187,7 @@ func encoded(value any) string {
 	return string(text)
 }
 
-// order sorts by fields; one with a hyphen in front is the other way round.
+// order sorts by fields; a hyphen in front of a field reverses its order.
 func order(list []entry, by any) {
 	fields, _ := by.([]any)
 	for _, name := range slices.Backward(fields) {

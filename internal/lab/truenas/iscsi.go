@@ -38,7 +38,7 @@ var group = model{
 // ofISCSI are the roles that have all of iSCSI.
 var ofISCSI = []string{"SHARING_ISCSI", "SHARING"}
 
-// force are the parameters of deletions that can be forced.
+// force is the parameter of deletions that can be forced.
 var force = field{"force", boolean, false}
 
 // iscsi are the services of plugins/iscsi_, with the models of api/v25_10_5/iscsi_*.py.

@@ -101,7 +101,7 @@ func (b *Box) loginMethods() map[string]method {
 	}
 }
 
-// loginEx answers a wrong key with a result, not with an error (plugins/auth.py, login_ex). Nobody has a password here.
+// loginEx answers a wrong key with a result, not with an error (plugins/auth.py, login_ex). No user has a password here.
 func (b *Box) loginEx(c *connection, data entry) entry {
 	outcome := "AUTH_ERR"
 	if data["mechanism"] == "API_KEY_PLAIN" {

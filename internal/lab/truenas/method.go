@@ -17,7 +17,7 @@ type method struct {
 	open bool
 	// work is done with the state locked.
 	work func(c *connection, params []any) (any, error)
-	// unlocked work locks the state itself, for what waits.
+	// unlocked is work that waits, so it locks the state itself.
 	unlocked func(c *connection, params []any) (any, error)
 }
 
@@ -58,7 +58,7 @@ func (b *Box) authorized(c *connection, name string, m method, params []any) (an
 	return copyOf(result), b.save()
 }
 
-// logCall writes a line about a call: its parameters may be secrets.
+// logCall writes a line about a call, without its parameters, which may be secrets.
 func (b *Box) logCall(c *connection, name string, failed error) {
 	if b.config.Log == nil {
 		return

@@ -118,11 +118,11 @@ func listOf(each kind) kind {
 type field struct {
 	name string
 	kind kind
-	// missing is the value of a field that is not given; [required] for one that has to be, [unset] for one that then is absent.
+	// missing is the value of a field that is not given: [required] if it has to be given, [unset] if it is then absent.
 	missing any
 }
 
-// absence says what a missing field means.
+// absence is what a missing field means.
 type absence int
 
 const (

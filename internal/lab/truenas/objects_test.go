@@ -140,7 +140,8 @@ func TestAUserMayWhatItsRolesSay(t *testing.T) {
 	require.Equal(t, false, r.dial(t).must("auth.login_with_api_key", made["key"]), "the former key")
 }
 
-// TestFreeRoomHasARoleOfItsOwn, which those of datasets do not include; the call is that of truenas-csi (pkg/client/storage.go, GetAvailableSpace).
+// TestFreeRoomHasARoleOfItsOwn checks that the roles of datasets do not include that role. The call is that of truenas-csi
+// (pkg/client/storage.go, GetAvailableSpace).
 func TestFreeRoomHasARoleOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := serve(t)
@@ -187,7 +188,7 @@ func TestAStateOutlivesItsProcess(t *testing.T) {
 	require.Greater(t, property(t, found, "used")["parsed"], float64(1<<30))
 }
 
-// TestTargetsAreNamedAsTheConfigurationSays, also on a box that was made with another name.
+// TestTargetsAreNamedAsTheConfigurationSays also uses a box that was made with another name.
 func TestTargetsAreNamedAsTheConfigurationSays(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "nas.json")

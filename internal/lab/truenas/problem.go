@@ -45,10 +45,10 @@ type invalid struct {
 	number    syscall.Errno
 }
 
-// invalids are all of a call (service_exception.py, ValidationErrors).
+// invalids are all refused parameters of a call (service_exception.py, ValidationErrors).
 type invalids []invalid
 
-// add records one with EINVAL.
+// add records a refused parameter with EINVAL.
 func (e *invalids) add(attribute, format string, values ...any) {
 	*e = append(*e, invalid{attribute, fmt.Sprintf(format, values...), syscall.EINVAL})
 }
@@ -69,7 +69,7 @@ func (e invalids) Error() string {
 	return text.String()
 }
 
-// notFound is the error of an object that is not there (service/crud_service.py, get_instance). It is one of validation without an
+// notFound is the error of an object that is not there (service/crud_service.py, get_instance). It is a validation error without an
 // attribute.
 type notFound struct{ what string }
 
@@ -82,7 +82,8 @@ type failure struct {
 	Data    *data  `json:"data,omitempty"`
 }
 
-// data are what the middleware says of an error (api/base/server/ws_handler/rpc.py, format_truenas_error). The trace of Python is left out.
+// data is what the middleware reports about an error (api/base/server/ws_handler/rpc.py, format_truenas_error). The trace of Python is left
+// out.
 type data struct {
 	Error  syscall.Errno `json:"error"`
 	Name   string        `json:"errname"`

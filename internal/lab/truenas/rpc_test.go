@@ -97,7 +97,7 @@ func TestLogin(t *testing.T) {
 	require.Equal(t, map[string]any{"response_type": "EXPIRED"}, r.dial(t).must("auth.login_ex", apiKey("em-infra", key)))
 }
 
-// TestLoginsAreLimited checks the 21st within a minute, and the first of the next.
+// TestLoginsAreLimited checks the 21st login within a minute, and the first login of the next minute.
 func TestLoginsAreLimited(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)

@@ -13,7 +13,7 @@ type service struct {
 	Running bool `json:"running"`
 }
 
-// serviceNames are those of a new installation that the lab has use for (plugins/service_/services).
+// serviceNames are the services of a new installation that the lab uses (plugins/service_/services).
 var serviceNames = []string{"cifs", "ftp", "iscsitarget", "nfs", "nvmet", "snmp", "ssh", "ups"}
 
 var controlOptions = model{{"ha_propagate", boolean, true}, {"silent", boolean, true}, {"timeout", orNull(integer), int64(120)}}

@@ -16,7 +16,7 @@ func (b *Box) rowServices() []*rowService {
 	return append(services, b.accounts()...)
 }
 
-// shares are api/v25_10_5/nfs.py, NfsShareCreate, and plugins/nfs.py, SharingNFSService.
+// shares are the NFS shares of api/v25_10_5/nfs.py, NfsShareCreate, and plugins/nfs.py, SharingNFSService.
 func (b *Box) shares() *rowService {
 	return &rowService{
 		box: b, namespace: nfsShares, noun: "SharingNFS", role: "SHARING_NFS", wider: []string{"SHARING"}, schema: "sharingnfs",

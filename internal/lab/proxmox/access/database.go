@@ -146,7 +146,7 @@ func (d *Database) AddGrant(g Grant) {
 	})
 }
 
-// RemoveGrant removes an entry, whatever its propagation.
+// RemoveGrant removes an entry, regardless of its propagation.
 func (d *Database) RemoveGrant(g Grant) {
 	g.Path = NormalizePath(g.Path)
 	d.Grants = slices.DeleteFunc(d.Grants, func(other Grant) bool { return other.sortKey() == g.sortKey() })

@@ -43,7 +43,7 @@ func (d *Database) Verify(header string, now time.Time) (string, error) {
 	return identity, nil
 }
 
-// SetToken adds a token to a user. Of its secret only a hash is kept.
+// SetToken adds a token to a user. Only a hash of its secret is kept.
 func (d *Database) SetToken(identity, secret string, token Token) {
 	owner, name, _ := strings.Cut(identity, "!")
 

@@ -93,7 +93,8 @@ var aclPath = regexp.MustCompile(`^(?:/|/access|/access/groups(?:/[[:alnum:]._-]
 	`|/sdn/zones(?:/[[:alnum:]._-]+(?:/[[:alnum:]._-]+(?:/[1-9][0-9]{0,3})?)?)?` +
 	`|/storage(?:/[[:alnum:]._-]+)?|/vms(?:/[1-9][0-9]{2,})?|/mapping(?:/[[:alnum:]._-]+(?:/[[:alnum:]._-]+)?)?)$`)
 
-// hasACLPath reports whether a path can have entries. Those of fabrics are of the release 9 (pve-access-control 9.0.1).
+// hasACLPath reports whether a path can have entries. Paths of fabrics can have them since release 9 (pve-access-control
+// 9.0.1).
 func (s *Service) hasACLPath(path string) bool {
 	isFabric := strings.HasPrefix(path, "/sdn/fabrics")
 

@@ -133,8 +133,8 @@ func (s *Service) getBackupJob(c *api.Call) (any, error) {
 
 func noSuchJob(id string) error { return schema.BadParam("id", "No such job '%s'", id) }
 
-// createBackupJob handles POST /cluster/backup (pve-manager API2/Backup.pm, create_job). Nothing asks whether the storage is there or takes
-// backups.
+// createBackupJob handles POST /cluster/backup (pve-manager API2/Backup.pm, create_job). It does not check whether the storage exists or
+// takes backups.
 func (s *Service) createBackupJob(c *api.Call) (any, error) {
 	params := c.Params.Without("id")
 	if err := s.mayCreateJob(c.Identity, params); err != nil {
@@ -181,7 +181,7 @@ func (s *Service) createBackupJob(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// dropEmpty removes what is not written down (pve-common SectionConfig.pm, format_config_line).
+// dropEmpty removes empty settings, which are not written to the file (pve-common SectionConfig.pm, format_config_line).
 func (j backupJob) dropEmpty() {
 	maps.DeleteFunc(j.Settings, func(_, value string) bool { return value == "" })
 }
@@ -202,8 +202,8 @@ func (s *Service) deleteBackupJob(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// flattened is what remains of an error that is raised while jobs.cfg is locked: the text of the exception, as a failure of the server
-// (pve-manager API2/Backup.pm, die "$@"; pve-common Exception.pm, stringify).
+// flattened returns what remains of an error that is raised while jobs.cfg is locked: the text of the exception, as a failure of the
+// server (pve-manager API2/Backup.pm, die "$@"; pve-common Exception.pm, stringify).
 func flattened(err error) error {
 	var params *schema.ParamError
 

@@ -117,7 +117,7 @@ func (s *Service) mayTouchJob(identity string, job backupJob) error {
 	return fmt.Errorf("only root@pam may edit jobs with a 'dumpdir' option. at /usr/share/perl5/PVE/API2/Backup.pm line %d.", line)
 }
 
-// allDays is what the days of older clients are without a restriction.
+// allDays is the value of the days of older clients if there is no restriction.
 const allDays = "mon,tue,wed,thu,fri,sat,sun"
 
 // scheduled replaces the start time and the days of older clients by a schedule (pve-manager API2/Backup.pm, schedule_param_check).
@@ -177,7 +177,7 @@ var (
 	knownVariable    = regexp.MustCompile(`^(?:cluster|guestname|node|vmid)$`)
 )
 
-// verifyTemplate checks the template of notes (pve-manager VZDump.pm, verify_notes_template). Places are counted as Perl counts them.
+// verifyTemplate checks the template of notes (pve-manager VZDump.pm, verify_notes_template). Positions are counted as in Perl.
 func verifyTemplate(template string) error {
 	if strings.Contains(template, "\n") {
 		return fmt.Errorf("contains a line feed")

@@ -60,7 +60,7 @@ func (s *Service) updateBackupJob(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// changeJob deletes settings, sets others, and takes back what they exclude.
+// changeJob deletes settings, sets others, and removes those that the new ones exclude.
 func (s *Service) changeJob(job *backupJob, given backupJob, deleted []string) error {
 	for _, name := range deleted {
 		_, known := s.backupParameters()[name]

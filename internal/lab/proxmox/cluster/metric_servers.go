@@ -156,7 +156,8 @@ func (s *Service) metricsDigest() string {
 	return api.Digest(text.String())
 }
 
-// deleteMetricServer handles DELETE /cluster/metrics/server/{id}. One that is not there makes Proxmox VE look up the type of nothing.
+// deleteMetricServer handles DELETE /cluster/metrics/server/{id}. If the server does not exist, Proxmox VE looks up an undefined type
+// and fails.
 func (s *Service) deleteMetricServer(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,14 +77,14 @@ func (t metricType) checkDeletion(names []string, params schema.Params) error {
 // unresolved is the error of a name that has no address.
 const unresolved = "Name or service not known"
 
-// resolves reports whether a host of the lab knows an address of the server. Behind every address is a server that answers; only names
-// below .invalid have none, as everywhere (RFC 6761), so that a failure can be tried.
+// resolves reports whether a host of the lab knows an address of the server. A server answers at every address. Only names below
+// .invalid have no address, as everywhere (RFC 6761), so that a failure can be tried.
 func (s metricServer) resolves() bool {
 	name := strings.TrimSuffix(strings.ToLower(s["server"]), ".")
 	return name != "invalid" && !strings.HasSuffix(name, ".invalid")
 }
 
-// setting returns a setting or what the plugin takes without it.
+// setting returns a setting, or the default of the plugin if it is not set.
 func (s metricServer) setting(name, otherwise string) string {
 	if value := s[name]; value != "" {
 		return value
@@ -114,7 +114,7 @@ func testInfluxDB(s metricServer) error {
 	}
 }
 
-// testOpenTelemetry sends empty metrics, to a disabled server, too (pve-manager PVE/Status/OpenTelemetry.pm, test_connection).
+// testOpenTelemetry sends empty metrics, also to a disabled server (pve-manager PVE/Status/OpenTelemetry.pm, test_connection).
 func testOpenTelemetry(s metricServer) error {
 	if s.resolves() {
 		return nil

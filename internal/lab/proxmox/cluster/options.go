@@ -14,7 +14,8 @@ import (
 
 const optionsEndpoint = "/cluster/options"
 
-// defaultPrefix of MAC addresses is shown where none is set, and not written down (pve-cluster DataCenterConfig.pm, PROXMOX_OUI).
+// defaultPrefix is the prefix of MAC addresses that is shown if none is set. It is not written to the file (pve-cluster
+// DataCenterConfig.pm, PROXMOX_OUI).
 const defaultPrefix = "BC:24:11"
 
 // The options that the API returns as objects and as lists. All others are returned as text (DataCenterConfig.pm,
@@ -26,7 +27,7 @@ var (
 	listOptions = []string{"registered-tags"}
 )
 
-// clusterOptions handles GET /cluster/options. A caller without Sys.Audit gets two of the options, and the tags that he may use
+// clusterOptions handles GET /cluster/options. A caller without Sys.Audit gets two of the options, and the tags that it may use
 // (pve-manager API2/Cluster.pm, get_options).
 func (s *Service) clusterOptions(c *api.Call) (any, error) {
 	guests := s.taggedGuests()
@@ -144,7 +145,7 @@ func sortedTags(text string) string {
 	return strings.Join(tags, ";")
 }
 
-// normalize replaces what is deprecated and leaves out what is the default (DataCenterConfig.pm, write_datacenter_config).
+// normalize replaces deprecated values and leaves out default values (DataCenterConfig.pm, write_datacenter_config).
 func (s *Service) normalize(options map[string]string) error {
 	if unsecure, ok := options["migration_unsecure"]; ok && options["migration"] == "" {
 		options["migration"] = "type=secure"

@@ -5,12 +5,12 @@ import "maps"
 // Setup is what a person sets in the firmware of a host and as root on it: what no method of the API changes. The zero value is a
 // host as its installer leaves it, with ext4, UEFI and GRUB.
 type Setup struct {
-	// IOMMUOff says that the firmware or the kernel leaves the IOMMU off: no device is in an IOMMU group.
+	// IOMMUOff is whether the firmware or the kernel leaves the IOMMU off, so that no device is in an IOMMU group.
 	IOMMUOff bool `json:"iommuOff,omitempty"`
-	// Drivers are the drivers of the host that have devices, by address.
+	// Drivers are the host's drivers that have devices, by the address of the device.
 	Drivers map[string]string `json:"drivers,omitempty"`
-	// LegacyBIOS, SecureBoot and ZFS say how it starts, and where its root file system is. UEFI and ZFS without Secure Boot have
-	// systemd-boot, everything else has GRUB.
+	// LegacyBIOS, SecureBoot and ZFS determine how the host starts, and where its root file system is. UEFI and ZFS without Secure
+	// Boot have systemd-boot, everything else has GRUB.
 	LegacyBIOS bool `json:"legacyBIOS,omitempty"`
 	SecureBoot bool `json:"secureBoot,omitempty"`
 	ZFS        bool `json:"zfs,omitempty"`
@@ -18,7 +18,7 @@ type Setup struct {
 	Kernel string `json:"kernel,omitempty"`
 	// KernelOptions are more options of the kernel's command line.
 	KernelOptions string `json:"kernelOptions,omitempty"`
-	// NoIfupdown2 says that the package ifupdown2 is not installed, as after an installation on Debian.
+	// NoIfupdown2 is whether the package ifupdown2 is missing, as after an installation on Debian.
 	NoIfupdown2 bool `json:"noIfupdown2,omitempty"`
 }
 

@@ -1,5 +1,5 @@
-// Package lxc has the containers of a cluster (pve-container). It keeps their configuration files and which of them run; nothing is
-// emulated inside them: a container that is on stays on, and goes off when it is told to.
+// Package lxc has the containers of a cluster (pve-container). It keeps their configuration files and which of them run. Nothing is
+// emulated inside them: a container that is on stays on until a request turns it off.
 //
 // An operation that changes a configuration holds its lock file for its whole duration. The service's own lock is held for
 // moments; the permissions, the storages and the network are called under it.

@@ -44,9 +44,9 @@ func (n *network) others(name string) func(yield func(string) bool) {
 	}
 }
 
-// checkFile refuses interfaces that are not written to the file: each change is checked with all others (pve-common
-// Network/Interfaces.pm, __write_etc_network_interfaces). That a bridge has ports that the host lacks is not refused here, since a
-// description of a host does not list its cards beyond the usual ones.
+// checkFile refuses interfaces that Proxmox VE would not write to the file. It checks each change together with all other
+// interfaces (pve-common Network/Interfaces.pm, __write_etc_network_interfaces). It accepts a bridge with ports that the host
+// lacks, because a description of a host does not list its cards beyond the usual ones.
 func checkFile(interfaces map[string]iface) error {
 	for _, name := range slices.Sorted(maps.Keys(interfaces)) {
 		i := interfaces[name]

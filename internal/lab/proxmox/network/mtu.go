@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// checkMTUs refuses an interface whose MTU is larger than that of one that carries it (pve-common Network/Interfaces.pm, check_mtu): a
-// slave than its bond, a VLAN than its device, a bridge than one of its ports.
+// checkMTUs refuses an interface whose MTU is larger than that of an interface that carries it (pve-common Network/Interfaces.pm,
+// check_mtu). A bond carries its slaves, a device its VLANs, and a port its bridge.
 func checkMTUs(interfaces map[string]iface) error {
 	for _, name := range slices.Sorted(maps.Keys(interfaces)) {
 		i := interfaces[name]

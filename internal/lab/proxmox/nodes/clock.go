@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"time"
-	_ "time/tzdata" // the zones that a host has, whatever machine the lab runs on
+	_ "time/tzdata" // the zones that a host has, on every machine that the lab runs on
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"

@@ -49,7 +49,7 @@ func (s *Service) commandLine(host hardware.Host) string {
 	return strings.TrimSpace(line + " " + host.Setup.KernelOptions)
 }
 
-// bootTool returns what proxmox-boot-tool says of a host: it has something to do with ZFS only.
+// bootTool returns what proxmox-boot-tool prints on a host. The tool is in use with ZFS only.
 func (s *Service) bootTool(host hardware.Host) string {
 	if !host.Setup.ZFS {
 		return "Re-executing '/usr/sbin/proxmox-boot-tool' in new private mount namespace..\nE: /etc/kernel/proxmox-boot-uuids does not exist."

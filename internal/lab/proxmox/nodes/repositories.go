@@ -26,7 +26,7 @@ type shownFile struct {
 	Digest [sha256.Size]byte `json:"digest"` // as a list of numbers
 }
 
-// repositoryInfo says whose a repository is.
+// repositoryInfo names the origin of a repository.
 type repositoryInfo struct {
 	Path    string `json:"path"`
 	Index   int    `json:"index"`
@@ -68,7 +68,7 @@ func (s *Service) listRepositories(c *api.Call) (any, error) {
 	return shown, nil
 }
 
-// mark enters the state of the standard repositories that a file has. One that is enabled anywhere is enabled (proxmox-apt mod.rs,
+// mark sets the status of the standard repositories that a file has. A repository that is enabled in any file is enabled (proxmox-apt mod.rs,
 // standard_repositories).
 func (a *shownRepositories) mark(f repositoryFile, suite string) {
 	for _, r := range f.Repositories {
@@ -80,7 +80,7 @@ func (a *shownRepositories) mark(f repositoryFile, suite string) {
 	}
 }
 
-// origins tells the repositories of Debian and of Proxmox by their hosts (proxmox-apt file.rs, check_uris; repository.rs,
+// origins returns which repositories are those of Debian and of Proxmox, by their hosts (proxmox-apt file.rs, check_uris; repository.rs,
 // origin_from_uris).
 func origins(files []repositoryFile) []repositoryInfo {
 	infos := []repositoryInfo{}
@@ -117,9 +117,9 @@ func checkDigest(files []repositoryFile, given string) error {
 	return nil
 }
 
-// addRepository handles PUT /nodes/{node}/apt/repositories (proxmox-apt/src/api.rs, add_repository_handle). It looks for a repository of
-// Ceph that is there already, and enables it. Those of Proxmox VE it looks for by the names of Proxmox Backup Server, so it never finds
-// them, and adds them once more; both emulated releases do so (corrected in proxmox-rs by commit 8f199882 of May 2026).
+// addRepository handles PUT /nodes/{node}/apt/repositories (proxmox-apt/src/api.rs, add_repository_handle). It enables a repository of Ceph
+// that is there already. It looks for repositories of Proxmox VE by the names of Proxmox Backup Server, so it never finds them and adds them
+// once more. Both emulated releases do so (corrected in proxmox-rs by commit 8f199882 of May 2026).
 func (s *Service) addRepository(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -59,8 +59,8 @@ func suiteOf(release schema.Release) string {
 }
 
 // installedRepositories returns the files that an installation leaves, sorted by path: Debian's, and the two of Proxmox that need a
-// subscription. The one of Proxmox VE is in its package (pve-manager configs/pve-sources.list and pve-sources.sources); those of Debian and
-// of Ceph are in the image of the installer, and here as people posted them.
+// subscription. The one of Proxmox VE is in its package (pve-manager configs/pve-sources.list and pve-sources.sources). Those of Debian and
+// of Ceph are in the image of the installer; here they are as users have posted them.
 func installedRepositories(release schema.Release) []repositoryFile {
 	ceph := "ceph-squid-enterprise"
 	if release == schema.Release84 {

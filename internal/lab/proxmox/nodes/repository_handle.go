@@ -29,7 +29,7 @@ const (
 	downloadURI   = "http://download.proxmox.com/debian/"
 )
 
-// channel is what every product of Proxmox has a repository for.
+// channel is a kind of repository that every product of Proxmox has.
 type channel struct{ handle, name, base, product, ceph string }
 
 var channels = []channel{
@@ -51,7 +51,7 @@ var channels = []channel{
 	},
 }
 
-// mainAlias is what the description of one repository says besides.
+// mainAlias is an additional sentence in the description of one repository.
 const mainAlias = " The deprecated 'main' repository is an alias for this in Proxmox VE 8."
 
 // standards returns the standard repositories of a release, in the order of the API.

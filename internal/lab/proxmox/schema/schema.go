@@ -21,22 +21,22 @@ import (
 //go:embed pve-8.4.json pve-9.1.json
 var files embed.FS
 
-// The descriptions at hand have no containers; theirs is evaluated from pve-container's own registrations, of its branch
-// stable-bookworm for 8.4 and of its head for 9.1 (src/PVE/API2/LXC.pm and below, src/PVE/LXC/Config.pm).
+// The descriptions at hand have no containers. The description of containers is evaluated from pve-container's own registrations, of its
+// branch stable-bookworm for 8.4 and of its head for 9.1 (src/PVE/API2/LXC.pm and below, src/PVE/LXC/Config.pm).
 //
 //go:embed lxc-8.4.json lxc-9.1.json
 var containers embed.FS
 
-// The descriptions at hand lack what configures hosts; theirs is evaluated from pve-manager's own registrations, at 8.4.1 and at
-// 9.1.1 (PVE/API2/Nodes.pm, APT.pm, Backup.pm, Cluster/MetricServer.pm; PVE/Status/*.pm; pve-guest-common PVE/VZDump/Common.pm). The
-// options of the cluster are read by every user (PVE/API2/Cluster.pm, get_options); the descriptions at hand name only what makes all of
+// The descriptions at hand lack what configures hosts. The description of that is evaluated from pve-manager's own registrations, at 8.4.1
+// and at 9.1.1 (PVE/API2/Nodes.pm, APT.pm, Backup.pm, Cluster/MetricServer.pm; PVE/Status/*.pm; pve-guest-common PVE/VZDump/Common.pm).
+// Every user may read the options of the cluster (PVE/API2/Cluster.pm, get_options); the descriptions at hand name only what makes all of
 // them visible.
 //
 //go:embed settings-8.4.json settings-9.1.json
 var settings embed.FS
 
-// The descriptions at hand have no snapshots; theirs is the same in both releases (qemu-server API2/Qemu.pm), as is the question whether a
-// VM can have one.
+// The descriptions at hand have no snapshots. The description of snapshots, and of the question whether a VM can have one, is the same in
+// both releases (qemu-server API2/Qemu.pm).
 //
 //go:embed snapshots.json
 var snapshots []byte

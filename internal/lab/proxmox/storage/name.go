@@ -64,7 +64,7 @@ func IsISOName(name string) bool { return isoName.MatchString(name) }
 // IsTemplateName reports whether a file has the name of a container template (pve-storage Storage.pm, VZTMPL_EXT_RE_1).
 func IsTemplateName(name string) bool { return templateFile.MatchString(name) }
 
-// ImportFormat returns the format that the name of a disk image tells; ok is false for a name that cannot be imported
+// ImportFormat returns the format in the name of a disk image; ok is false for a name that cannot be imported
 // (pve-storage Storage.pm, UPLOAD_IMPORT_EXT_RE_1).
 func ImportFormat(name string) (format string, ok bool) {
 	match := importFile.FindStringSubmatch(name)

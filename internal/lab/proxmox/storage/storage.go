@@ -73,7 +73,7 @@ type Definition struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// Path is the folder of a file-based storage.
 	Path string `json:"path,omitempty"`
-	// Options are the other settings of the plugin, by their names in storage.cfg, where a password never is.
+	// Options are the other settings of the plugin, by their names in storage.cfg, which never contains a password.
 	Options map[string]string `json:"options,omitempty"`
 }
 
@@ -104,8 +104,8 @@ type Volume struct {
 	// Size is the virtual size in bytes, Used what has been written.
 	Size uint64 `json:"size"`
 	Used uint64 `json:"used"`
-	// Origin is the name of the imported file whose system the image contains, of the ISO that it was installed from, or that a file stands
-	// in for; "" for an image that began blank and for a file that was downloaded.
+	// Origin is the name of the imported file whose system the image contains, of the ISO from which it was installed, or of the file that this
+	// file stands in for; "" for an image that began blank and for a file that was downloaded.
 	Origin string `json:"origin,omitempty"`
 	// Parent is the base volume of a linked clone.
 	Parent string `json:"parent,omitempty"`
@@ -260,8 +260,8 @@ func (s *Definition) FilePath(v *Volume) string {
 	}
 }
 
-// Adopt updates space and nodes from the current configuration of the same storage, and adds its content types, since others were set through
-// the API. Volumes stay.
+// Adopt updates space and nodes from the current configuration of the same storage, and adds its content types. Content types that were set
+// through the API stay. Volumes stay.
 func (s *Storage) Adopt(configured *Storage) {
 	s.Path, s.Nodes = configured.Path, configured.Nodes
 

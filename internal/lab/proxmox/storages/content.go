@@ -49,7 +49,7 @@ func (s *Service) listContent(c *api.Call) (any, error) {
 
 		size := v.Size
 		if storage.FolderOf(v.Content) != "" {
-			size = v.Used // of a file its length is shown, not the size of the disk in it
+			size = v.Used // the list shows the length of a file, not the size of the disk in it
 		}
 
 		list = append(list, contentEntry{

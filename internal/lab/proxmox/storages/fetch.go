@@ -21,8 +21,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// StandIn is what the lab has in the place of a file on the internet. Its content is not stored, so its checksum is that of the
-// original, as whoever describes it says.
+// StandIn is what the lab has in the place of a file on the internet. Its content is not stored, so its checksum is the one that
+// its description gives for the original.
 type StandIn struct {
 	// Bytes is the length of the file, Virtual the size of the disk in an image.
 	Bytes, Virtual uint64

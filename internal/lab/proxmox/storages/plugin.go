@@ -54,7 +54,7 @@ var plugins = map[storage.Type]plugin{
 	},
 }
 
-// ofEvery are the settings of every plugin. The service keeps nodes and content apart from the others.
+// ofEvery are the settings of every plugin. The service keeps nodes and content separately from the others.
 var ofEvery = []string{"nodes", "content", "disable"}
 
 // check refuses what the plugin does not take (pve-common SectionConfig.pm, check_config and check_value; pve-storage Plugin.pm,

@@ -44,7 +44,7 @@ func NewCluster(t testing.TB, release, kubernetes string, config talos.Config) *
 	return &Cluster{Fleet: fleet, t: t, network: network, talos: release, kubernetes: kubernetes}
 }
 
-// Address returns that of a VMID, which is below 256.
+// Address returns the address of a VMID, which is below 256.
 func (c *Cluster) Address(vmid int) netip.Addr {
 	four := c.network.As4()
 	four[3] = byte(vmid)
@@ -80,7 +80,7 @@ func (c *Cluster) Configuration(kind machinetype.Type, patches ...func(*v1alpha1
 	}.Configuration(c.t, kind, patches...)
 }
 
-// Secrets returns those that all clusters of a package have.
+// Secrets returns the secrets that all clusters of a package share.
 func (c *Cluster) Secrets() *secrets.Bundle {
 	c.t.Helper()
 	bundle, err := clusterSecrets()
@@ -94,7 +94,7 @@ func (c *Cluster) Administrator() *clientconfig.Config {
 	return Administrator(c.t, c.Secrets(), "home", c.controlPlanes...)
 }
 
-// Talosconfig returns the text of it.
+// Talosconfig returns the talosconfig of the administrator as text.
 func (c *Cluster) Talosconfig() []byte {
 	c.t.Helper()
 	text, err := c.Administrator().Bytes()

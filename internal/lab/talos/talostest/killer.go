@@ -20,7 +20,7 @@ type Killer struct {
 	kill  func()
 }
 
-// NewKiller returns one that kills nothing yet. All other effects are those of the faults.
+// NewKiller returns a killer that ends no run yet. All other effects are those of the faults.
 func NewKiller(faults talos.Faults) *Killer { return &Killer{faults: faults} }
 
 // At implements [talos.Faults].
@@ -52,8 +52,8 @@ func (k *Killer) ends(method string, done bool) bool {
 	return true
 }
 
-// Begin forgets the calls, and has the next run end at the first call of a method such as Reset, whose connection is cut after kill; or
-// never if the method is empty.
+// Begin forgets the calls, and makes the next run end at the first call of a method such as Reset, whose connection is cut after kill.
+// If the method is empty, the run never ends this way.
 func (k *Killer) Begin(method string, done bool, kill func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

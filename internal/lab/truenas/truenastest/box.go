@@ -82,7 +82,7 @@ func (b *Box) Occurred(name string) int {
 	return 0
 }
 
-// Call calls a method as its administrator, as somebody does by hand.
+// Call calls a method as its administrator, as a user does by hand.
 func (b *Box) Call(into any, method string, params ...any) {
 	b.t.Helper()
 	client, err := b.Connection.Open(b.t.Context())

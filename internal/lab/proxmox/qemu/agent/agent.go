@@ -86,7 +86,7 @@ func (s *Service) enabled(c *api.Call) (enabled bool, err error) {
 func (s *Service) Answers(ctx context.Context, c *api.Call) (configured bool, err error) {
 	enabled, err := s.enabled(c)
 	if err != nil || !enabled {
-		return false, nil //nolint:nilerr // whatever the reason is, there is no agent to ask
+		return false, nil //nolint:nilerr // no matter what the reason is, there is no agent to ask
 	}
 
 	_, err = s.ping(ctx, c.VMID, true)

@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
 )
 
-// Install gives the first disk of a VM the system of the ISO that it boots, as if somebody had installed it at once: without its ISO, the VM
-// boots that system later. It does nothing if a disk has a system of an image already, or if the ISO is Talos', which installs itself.
+// Install gives the first disk of a VM the system of the ISO that it boots, as if a user had installed it at once. So the VM boots that
+// system later without its ISO. It does nothing if a disk has a system of an image already, or if the ISO is Talos', which installs itself.
 func (s *Service) Install(m *config.VM, shown machine.Machine) error {
 	bootsISO := len(shown.BootsFrom) == 0 || slices.Contains(shown.BootsFrom, shown.ISODrive)
 	if shown.ISOOrigin == "" || !bootsISO || len(shown.Disks) == 0 {

@@ -33,8 +33,8 @@ func (a Access) CheckDriveStorage(identity, node string, vmid int, drive *vmconf
 	return a.storages.CheckVolume(identity, node, vmid, volume)
 }
 
-// checkSource requires the privileges to read the volume that a new disk is filled from. Paths are for root alone; of another VM's disk
-// a copy is needed, which is VM.Clone.
+// checkSource requires the privileges to read the volume that a new disk is filled from. Only root may use a path. The disk of another
+// VM is copied, which needs VM.Clone.
 func (a Access) checkSource(identity, node string, vmid int, drive *vmconfig.Drive) error {
 	source := drive.Options["import-from"]
 	if source == "" {
