@@ -29,7 +29,7 @@ type EtcdBackup struct {
 	AccessKeyID, SecretAccessKey pulumi.StringInput
 }
 
-// EtcdBackupNamespace is the namespace of the CronJob. Who may create pods in it gets snapshots of etcd, so nothing else is in it.
+// EtcdBackupNamespace is the namespace of the CronJob. A user who may create pods in it can get snapshots of etcd, so nothing else is in it.
 const EtcdBackupNamespace = "etcd-backup"
 
 const (
@@ -40,7 +40,7 @@ const (
 	talosAccount = "etcd-backup-talos"
 	// bucketSecret names the Secret with the key of the bucket, whose data are named as the variables that the client reads.
 	bucketSecret = "etcd-backup-bucket"
-	// backupRole is all that the account may: take snapshots of etcd and see its members (talos v1.12.4, machinery/role, EtcdBackup).
+	// backupRole is all that the account may do: take snapshots of etcd and see its members (talos v1.12.4, machinery/role, EtcdBackup).
 	backupRole = "os:etcd:backup"
 )
 
@@ -109,8 +109,8 @@ const work = "/tmp"
 // talosSecrets is where the Talos client looks for the talosconfig of a pod (talos v1.12.4, machinery/constants, ServiceAccountMountPath).
 const talosSecrets = "/var/run/secrets/talos.dev"
 
-// pod returns the pod, which fits the Pod Security Standard restricted. It runs on control planes, which have all that is in a snapshot:
-// on a worker it would lie in clear.
+// pod returns the pod, which fits the Pod Security Standard restricted. It runs on control planes, which have all that is in a snapshot anyway: on
+// a worker the snapshot would lie unencrypted.
 func (b EtcdBackup) pod(cluster string) pulumi.Map {
 	const controlPlane = "node-role.kubernetes.io/control-plane"
 	return pulumi.Map{

@@ -66,7 +66,7 @@ func TestTheCronJobFitsTheStandardRestricted(t *testing.T) {
 	require.Equal(t, []corev1.Toleration{{Key: "node-role.kubernetes.io/control-plane", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}, pod.Tolerations)
 }
 
-// TestTheSecretOfTheTalosAPIIsMadeByTalos: it refuses one that it has not made itself.
+// TestTheSecretOfTheTalosAPIIsMadeByTalos: Talos refuses a Secret that it has not made itself.
 func TestTheSecretOfTheTalosAPIIsMadeByTalos(t *testing.T) {
 	t.Parallel()
 

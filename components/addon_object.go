@@ -85,8 +85,8 @@ func (c *ClusterAddons) namespace(ctx *pulumi.Context, name string) (pulumi.Reso
 	return pulumi.DependsOn([]pulumi.Resource{made}), nil
 }
 
-// privilegedNamespaces returns the namespaces whose pods may be privileged. Their label is set when they are created, for whatever object
-// that is: a Secret of another addon may be the first one in them.
+// privilegedNamespaces returns the namespaces whose pods may be privileged. Their label is set when they are created, no matter for which object: a
+// Secret of another addon may be the first one in them.
 func (args ClusterAddonsArgs) privilegedNamespaces() []string {
 	var names []string
 	if args.TrueNAS != nil && args.TrueNAS.CSI != nil {

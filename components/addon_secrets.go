@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// addonSecret is the name of a Secret that an addon makes, and the argument because of which it does.
+// addonSecret is the name of a Secret that an addon makes, and the argument that causes it.
 type addonSecret struct{ name, argument string }
 
-// ownSecrets returns the Secrets whose names are not the caller's.
+// ownSecrets returns the Secrets whose names the caller cannot choose.
 func (args *ClusterAddonsArgs) ownSecrets() []addonSecret {
 	var secrets []addonSecret
 	if args.Flux != nil && args.Flux.AgeKey != nil {
@@ -26,8 +26,8 @@ func (args *ClusterAddonsArgs) ownSecrets() []addonSecret {
 	return secrets
 }
 
-// requireOwnSecret refuses a name for the credentials of a source that another Secret of the addons has: a Secret is registered by its name
-// alone, whatever its namespace is.
+// requireOwnSecret refuses credentials of a source whose Secret has the name of another Secret of the addons: a Secret is registered by its name
+// alone, regardless of its namespace.
 func (args *ClusterAddonsArgs) requireOwnSecret() error {
 	credentials := args.Flux.credentials()
 	if credentials == nil {

@@ -43,8 +43,8 @@ type TrueNASCSI struct {
 	Chart *Chart
 }
 
-// StorageClass is a StorageClass of truenas-csi. Kubernetes refuses a change of anything but Default until the class is deleted; volumes do
-// not hang on it.
+// StorageClass is a StorageClass of truenas-csi. Kubernetes refuses a change of anything but Default until the class is deleted; volumes do not
+// depend on the class.
 type StorageClass struct {
 	// Name of the class. Required.
 	Name string
@@ -56,11 +56,11 @@ type StorageClass struct {
 	ReclaimPolicy string
 	// Compression of the volumes. Default: empty, the driver's.
 	Compression string
-	// Networks that may mount volumes of nfs. Default: none, everybody.
+	// Networks that may mount volumes of nfs. Default: none, all networks may.
 	Networks []netip.Prefix
-	// Initiators that may log in to volumes of iscsi, by their IQNs. Default: none, everybody.
+	// Initiators that may log in to volumes of iscsi, by their IQNs. Default: none, all initiators may.
 	Initiators []string
-	// Parameters for the driver besides. Default: none.
+	// Parameters are further parameters for the driver. Default: none.
 	Parameters map[string]string
 }
 
@@ -160,8 +160,8 @@ func (c TrueNASCSI) config() pulumi.StringMap {
 	}
 }
 
-// addStorageClass creates a class. Kubernetes refuses changes of the rest but the annotation, and the provider tries a class that is to be
-// replaced on the one that is there: it is deleted by hand first (docs/decisions/0091).
+// addStorageClass creates a class. Kubernetes refuses a change of anything but the annotation. A replacement fails, too: the provider tries the new
+// class on the existing one. So the class has to be deleted by hand first (docs/decisions/0091).
 func (c *ClusterAddons) addStorageClass(ctx *pulumi.Context, class StorageClass) (pulumi.Resource, error) {
 	return c.addObject(ctx, "storageclass-"+class.Name, kindStorageClass, "", class.Name, pulumi.Map{
 		"metadata": pulumi.Map{
@@ -176,7 +176,7 @@ func (c *ClusterAddons) addStorageClass(ctx *pulumi.Context, class StorageClass)
 	})
 }
 
-// parameters returns what the driver reads for each volume. Without networks and initiators it would offer volumes to everybody.
+// parameters returns what the driver reads for each volume. Without networks and initiators it would offer volumes to every client.
 func (s StorageClass) parameters() pulumi.StringMap {
 	parameters := pulumi.StringMap{"protocol": pulumi.String(s.Protocol)}
 	if s.Compression != "" {

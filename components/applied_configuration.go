@@ -47,9 +47,9 @@ func mergedConfiguration(configuration string, texts []string) []byte {
 	return text
 }
 
-// changeNothingAtOnce reports whether two machine configurations differ only in images that are no news for a running node: that
-// of Talos' installer, which it never reads, since its upgrade is ordered with the image; and those of Kubernetes' components in the
-// wanted version, which the cluster's upgrade has already changed.
+// changeNothingAtOnce reports whether two machine configurations differ only in images that a running node need not apply: that of Talos'
+// installer, which it never reads, since its upgrade is ordered with the image; and those of Kubernetes' components in the wanted version, which
+// the cluster's upgrade has already changed.
 func changeNothingAtOnce(before, after []byte, kubernetes string) bool {
 	if len(before) == 0 || len(after) == 0 || bytes.Equal(before, after) {
 		return false
@@ -59,8 +59,8 @@ func changeNothingAtOnce(before, after []byte, kubernetes string) bool {
 	return len(one) > 0 && bytes.Equal(one, two)
 }
 
-// withoutImages returns a configuration without the image of the installer, and without those tags of Kubernetes' images that are
-// none of the difference; nil if it cannot be read.
+// withoutImages returns a configuration without the image of the installer, and without those tags of Kubernetes' images that drops selects; nil if
+// it cannot be read.
 func withoutImages(text []byte, drops func(tag string) bool) []byte {
 	parsed, err := configloader.NewFromBytes(text)
 	if err != nil {

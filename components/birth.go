@@ -10,11 +10,10 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// The engine does not replace a machine that was deleted outside of it: a refresh removes it from the state, and the next run
-// creates it as a new resource, while its configuration stays unchanged in the state (pulumi v3.254.0, resource/deploy,
-// deployment_executor.go, rebuildBaseState). No output of the provider tells a new clone from its predecessor. So each machine
-// gets a birth identifier when it is created, and its configuration carries the identifier of the machine that it was applied
-// to. If the two differ, it is applied again.
+// The engine does not replace a machine that was deleted outside of it: a refresh removes it from the state, and the next run creates it as a new
+// resource, while its configuration stays unchanged in the state (pulumi v3.254.0, resource/deploy, deployment_executor.go, rebuildBaseState). No
+// output of the provider distinguishes a new clone from its predecessor. So each machine gets a birth identifier when it is created, and its
+// configuration carries the identifier of the machine that it was applied to. If the two differ, it is applied again.
 
 // uuidForm is the form that Proxmox VE accepts (qemu-server, QemuServer.pm, $smbios1_fmt).
 var uuidForm = regexp.MustCompile(`^[a-fA-F0-9]{8}(-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}$`)

@@ -15,10 +15,10 @@ import (
 // defaultBootTimeout is enough for a slow disk and a firmware that trains a GPU's memory window.
 const defaultBootTimeout = 5 * time.Minute
 
-// boots returns a hook that waits until Talos on a machine accepts its first configuration. The provider alone would retry
-// silently for ten minutes, whatever answers at the address (siderolabs/terraform-provider-talos v0.10.1,
-// talos_machine_configuration_apply_resource.go, Create): here a node of another cluster is known in seconds, and so is a
-// machine that is off. Nodes wait side by side, so creation stays parallel.
+// boots returns a hook that waits until Talos on a machine accepts its first configuration. The provider alone would retry silently for ten
+// minutes, no matter what answers at the address (siderolabs/terraform-provider-talos v0.10.1, talos_machine_configuration_apply_resource.go,
+// Create). The hook recognizes a node of another cluster, or a machine that is off, within seconds. Nodes wait side by side, so creation stays
+// parallel.
 func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
 		if args.Type != token.Configuration || r.stands {

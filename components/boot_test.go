@@ -24,7 +24,7 @@ func (e *hookEngine) boots(t *testing.T, kind string) string {
 	return answer.GetError()
 }
 
-// TestTheFirstConfigurationWaitsForItsMachine: with a bound, a reason, and no longer than the machine is on.
+// TestTheFirstConfigurationWaitsForItsMachine: the wait has a limit, its error has a reason, and it ends when the machine is off.
 func TestTheFirstConfigurationWaitsForItsMachine(t *testing.T) {
 	t.Parallel()
 	const look = "look at the console of VM 111 in Proxmox VE: it shows how far Talos is, and the address that it has; then run up again, it goes on from here"

@@ -56,12 +56,12 @@ func (c *canary) pauseOf(node rolling.Node) time.Duration {
 	return c.pause
 }
 
-// canaryMoment is how long a wait for the canary takes that is not worth a message.
+// canaryMoment is the longest wait for the canary that is not reported.
 const canaryMoment = time.Second
 
-// await returns when the canary runs what it shall run, and has stood for the pause if it was upgraded in this run. The wait is in
-// the hooks and not in the graph: a canary that is a worker is created after the control planes, but upgraded before them. It has no
-// limit of its own: the upgrade of the canary has some.
+// await returns when the canary runs the wanted release, and has worked for the pause if it was upgraded in this run. The wait is in the hooks and
+// not in the graph: a canary that is a worker is created after the control planes, but upgraded before them. The wait has no time limit of its own:
+// the upgrade of the canary has one.
 func (c *canary) await(ctx context.Context, node rolling.Node, tell func(what string)) error {
 	if c.name == "" || c.is(node.Name) {
 		return nil
@@ -81,7 +81,7 @@ func (c *canary) await(ctx context.Context, node rolling.Node, tell func(what st
 			return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
 		case err := <-ended:
 			switch {
-			case ctx.Err() != nil: // it may have failed for that
+			case ctx.Err() != nil: // it may have failed because of that
 				return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
 			case err != nil:
 				return fmt.Errorf("%s is untouched, because %s, which is upgraded before all others, was not upgraded: mend that node, then run up again", node.Name, c.name)

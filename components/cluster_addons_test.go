@@ -362,7 +362,7 @@ func TestCiliumKnowsTheClusterThatItIsIn(t *testing.T) {
 	require.NotContains(t, values, "k8sServiceHost")
 }
 
-// Two operators never share a node, and what waits for a node for ever holds up every upgrade.
+// Two operators never share a node, and an operator that waits for a node forever blocks every upgrade.
 func TestCiliumHasNoMoreOperatorsThanNodesForThem(t *testing.T) {
 	t.Parallel()
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// holders contains which argument has each name, VMID, hardware address and address of a cluster, each of which may exist once only.
+// holders maps each name, VMID, hardware address and address of a cluster to the argument that has it. Each may exist only once.
 type holders struct {
 	names     map[string]string
 	vmids     map[int]string
@@ -51,7 +51,7 @@ func (h holders) add(place string, m Machine) error {
 	return errors.Join(problems...)
 }
 
-// addMAC adds the address of a card. One that is none is reported elsewhere.
+// addMAC adds the address of a card. An invalid one is reported elsewhere.
 func (h holders) addMAC(mac net.HardwareAddr, place, argument string) error {
 	if len(mac) == 0 || slices.Max(mac) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (h holders) addMAC(mac net.HardwareAddr, place, argument string) error {
 	return hold(h.macs, mac.String(), place, argument)
 }
 
-// addAddress adds an address. One that is none is reported elsewhere, or is that of a card without one.
+// addAddress adds an address. An invalid one is reported elsewhere, or belongs to a card without an address.
 func (h holders) addAddress(address netip.Prefix, place, argument string) error {
 	if !address.IsValid() {
 		return nil

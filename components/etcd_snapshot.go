@@ -12,7 +12,7 @@ import (
 // EtcdSnapshot is a snapshot of etcd that can be taken, with the versions that run.
 type EtcdSnapshot = nodeops.EtcdSnapshot
 
-// SnapshotKeeper takes a snapshot of etcd and keeps it, and returns where, for a person. The error is why there is none.
+// SnapshotKeeper takes a snapshot of etcd, keeps it, and returns a text for the user that names the place. The error is why there is none.
 type SnapshotKeeper func(ctx context.Context, taken EtcdSnapshot) (kept string, err error)
 
 // etcdSnapshot takes one snapshot in a run, before the first control plane is changed.
@@ -21,12 +21,12 @@ type etcdSnapshot struct {
 
 	mu     sync.Mutex
 	taken  bool
-	waited bool // whether it was waited for an etcd, and none came
+	waited bool // whether a wait for etcd has ended without one
 }
 
-// before takes the snapshot unless it was taken, or etcd runs on no node. A control plane is not changed without it: what goes wrong
-// then would have no way back. It waits for machines that boot. Where there is no etcd, the next change looks again, since an etcd may
-// have come meanwhile, and does not wait once more.
+// before takes the snapshot unless it was taken already, or etcd runs on no node. A control plane is not changed without it: a failed change could
+// not be undone. It waits for machines that boot. If there is no etcd, the next change looks again, since etcd may run by then, but does not wait a
+// second time.
 func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster nodeops.Health, wait nodeops.SnapshotWait) error {
 	if s.keep == nil || !node.ControlPlane {
 		return nil

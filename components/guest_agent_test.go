@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/components"
 )
 
-// TestF10TheGuestAgentFollowsTheSchematic, with a limit within which the provider does not ask at all. A machine from before is
-// not rebooted for that limit alone.
+// TestF10TheGuestAgentFollowsTheSchematic, with a time limit of 0, for which the provider does not query the agent. A machine of an earlier release
+// is not rebooted for a difference in that limit alone.
 func TestF10TheGuestAgentFollowsTheSchematic(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -59,7 +59,7 @@ func (b HostBackupJob) validate(at string) error {
 type hostDefinition struct {
 	// noun of its operations: `em-infra host NOUN apply`.
 	noun string
-	// id and fixed are what Proxmox VE never changes of it, so that another one is made.
+	// id and fixed are what Proxmox VE cannot change in a definition: if one of them changes, another definition is made.
 	id    string
 	fixed []hostspec.Setting
 	// variable passes its text, and secretVariable its secret; nil for none.
@@ -68,8 +68,9 @@ type hostDefinition struct {
 	secret         pulumi.StringInput
 }
 
-// register registers the Command that makes the definition. Its delete removes one that it has made, and nothing that it is about. What it prints
-// says whose the definition is, and pulumi-command passes that to the delete.
+// register registers the Command that makes the definition. Its delete removes a definition that the Command has made, and leaves what it
+// describes, such as the data of a storage. The output of the Command names the owner of the definition, and pulumi-command passes it to the
+// delete.
 func (d hostDefinition) register(ctx *pulumi.Context, name string, api ProxmoxAPI, opts ...pulumi.ResourceOption) (*local.Command, error) {
 	environment := api.environment()
 	environment[d.variable] = pulumi.String(d.text)

@@ -13,9 +13,9 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// HostSettings are settings that a host always has. What is left out stays as it is. By a Command and not by the provider's Time, Hosts and
+// HostSettings are settings that a host always has. What is left out stays as it is. A Command sets them, not the provider's Time, Hosts and
 // Repository: the first shows the clock as a change in every refresh, the second writes the whole of /etc/hosts, and the third finds a repository
-// by its index in a file that anybody may edit (bpg/terraform-provider-proxmox v0.73.0, proxmoxtf/resource/time.go and hosts.go,
+// by its index in a file that others may edit, too (bpg/terraform-provider-proxmox v0.73.0, proxmoxtf/resource/time.go and hosts.go,
 // fwprovider/nodes/apt).
 type HostSettings struct {
 	// Host is the name of the node of Proxmox VE. Required. A change touches nothing on the former host but the names that were added there.

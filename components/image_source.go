@@ -20,8 +20,8 @@ type ImageSource struct {
 	// Checksum of the file, as ALGORITHM:HEX with sha256 or sha512. Required: an image that is not pinned is another one tomorrow. A change makes
 	// another template; existing systems keep what they have.
 	Checksum string
-	// File is the name that the file gets on the host, which Proxmox VE checks: a disk image ends with .qcow2 or .raw, whatever the URL
-	// ends with, an ISO with .iso, and the template of containers with .tar.gz, .tar.xz, .tar.zst or .tar.bz2. Required.
+	// File is the name that the file gets on the host, which Proxmox VE checks: a disk image ends with .qcow2 or .raw, regardless of the end of the
+	// URL, an ISO with .iso, and the template of containers with .tar.gz, .tar.xz, .tar.zst or .tar.bz2. Required.
 	File string
 	// Storage that receives it: of the content type import (Proxmox VE 8.4 and later) for a disk image, of iso for an ISO, of vztmpl
 	// for a template of containers. Required.

@@ -65,8 +65,8 @@ type ISOArgs struct {
 	Source ImageSource
 }
 
-// NewISO makes a host download an ISO unless it has it. Nothing deletes the file: a machine whose drive names a deleted ISO does not start
-// again, nor after the rollback of a snapshot that does (F16). It returns an error that lists every invalid argument.
+// NewISO makes a host download an ISO unless it has it. Nothing deletes the file: a machine whose drive names a deleted ISO does not start again,
+// and a rollback can restore a snapshot whose drive names it (F16). It returns an error that lists every invalid argument.
 func NewISO(ctx *pulumi.Context, name string, args *ISOArgs, opts ...pulumi.ResourceOption) (*ISO, error) {
 	if err := args.validate(); err != nil {
 		return nil, fmt.Errorf("ISO %q: %w", name, err)

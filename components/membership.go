@@ -8,9 +8,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// Tool is the start of a Command that calls em-infra. The text is the same whoever runs the program, so that it never causes a
-// difference: the CLI sets EM_INFRA to itself, and without it Go, which exists wherever this program runs, finds the tool from
-// anywhere in this module, or in another one that has it as a tool (docs/embedding.md). It is built with -trimpath, like the program by Pulumi's language host, so that the packages of both
+// Tool is the start of a Command that calls em-infra. The text is the same for every user, so that it never causes a difference: the CLI sets
+// EM_INFRA to itself, and without it Go, which exists wherever this program runs, finds the tool from anywhere in this module, or in another one
+// that has it as a tool (docs/embedding.md). It is built with -trimpath, like the program by Pulumi's language host, so that the packages of both
 // are compiled once.
 const Tool = "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra}"
 

@@ -87,7 +87,7 @@ func (r *rollout) awaitControlPlane(ctx context.Context, node rolling.Node) erro
 	}
 	bounded, cancel := context.WithTimeout(ctx, controlPlaneTimeout)
 	defer cancel()
-	// The end of the time is no error: a worker that still has no control plane says so itself.
+	// A timeout is no error: a worker that still has no control plane reports that itself.
 	_ = poll.Until(bounded, missedRebootInterval, func(ctx context.Context) (bool, error) { return !health.ControlPlanesAreOff(ctx), nil })
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))

@@ -26,8 +26,8 @@ func (e *hookEngine) enterOff(t *testing.T, node string, before float64) string 
 	return answer.GetError()
 }
 
-// TestAWorkerThatIsOffWaitsForAControlPlane: the Talos API of a worker opens when it has a certificate from a control plane.
-// Without one, the worker cannot be told to shut down, and its update does not end.
+// TestAWorkerThatIsOffWaitsForAControlPlane: the Talos API of a worker opens when it has a certificate from a control plane. Without one, the
+// worker cannot be asked to shut down, and its update does not end.
 func TestAWorkerThatIsOffWaitsForAControlPlane(t *testing.T) {
 	t.Parallel()
 	const worker, controlPlane = "k3s-dev-worker-1", "k3s-dev-control-1"

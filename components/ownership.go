@@ -28,8 +28,8 @@ func NewOwnership(ctx *pulumi.Context) *Ownership {
 	}
 }
 
-// Abandon reports that there will be no cluster because of err: whatever waits for its ID fails with err, so that the program
-// can end. It does nothing if err is nil, or if the cluster exists.
+// Abandon reports that there will be no cluster because of err: everything that waits for its ID fails with err, so that the program can end. It
+// does nothing if err is nil, or if the cluster exists.
 func (o *Ownership) Abandon(ctx *pulumi.Context, err error) {
 	if o == nil || err == nil {
 		return

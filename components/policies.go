@@ -11,13 +11,13 @@ import (
 
 // Policies are resource options with a reason. They are values so that a test can name them.
 
-// clonedMachine: a new template never changes a running node (F3), so the machine's template, its first ISO and its birth
-// identifier are ignored after creation. A replaced machine is made with the values of the program (docs/decisions/0132). A VMID, an
-// address and a disk cannot exist twice, so a replacement deletes the old machine first.
+// clonedMachine: a new template never changes a running node (F3), so the machine's template, its first ISO and its birth identifier are ignored
+// after creation. A replaced machine is made with the values of the program (docs/decisions/0132). A VMID, an address and a disk cannot exist
+// twice, so a replacement deletes the old machine first.
 //
-// Changes of the cloud-init drive are applied, since Talos reads it at every boot. Ignored are its storage and its slot, for which the provider would shut the machine down
-// and create another drive, and the name servers, for which it would reboot the machine although those of the configuration
-// replace them.
+// Changes of the cloud-init drive are applied, since Talos reads it at every boot. Three of its properties are ignored. For another storage or
+// another slot, the provider would shut the machine down and create another drive. For other name servers, it would reboot the machine although
+// those of the configuration replace them.
 func clonedMachine(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios"}, speedLimits(disks)...)),
@@ -34,10 +34,9 @@ func unaskedAgent(s Schematic) pulumi.ResourceOption {
 	return pulumi.IgnoreChanges([]string{"agent.timeout"})
 }
 
-// templateMachine: a template keeps its VMID across versions, so the old one is deleted before the new one is created. For
-// another ISO the provider would only change the drive; another image has to be another template, which the preview shows. A
-// change of firmware or TPM replaces the template anyway (F21). The provider reads every drive back as not enabled, whatever
-// was written (F22).
+// templateMachine: a template keeps its VMID across versions, so the old one is deleted before the new one is created. For another ISO the provider
+// would only change the drive; another image has to be another template, which the preview shows. A change of firmware or TPM replaces the template
+// anyway (F21). The provider reads every drive back as not enabled, regardless of what was written (F22).
 func templateMachine() pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.IgnoreChanges(append([]string{"cdrom.enabled"}, speedLimits(1)...)),

@@ -37,8 +37,8 @@ func (args *ProxmoxHostArgs) validate() error {
 
 const givenTwice = " is given twice"
 
-// validateEach validates the items of a list, what a check refuses of their names, and that no two have one name: taken completes the sentence
-// that begins with it.
+// validateEach validates the items of a list, runs the checks on their names, and refuses a name that two items have: the error is the name
+// followed by taken.
 func validateEach[T interface{ validate(at string) error }](list, field, taken string, items []T, name func(T) string, checks ...func(name, at string) error) error {
 	var problems []error
 	for i, item := range items {

@@ -51,7 +51,7 @@ func (r *rollout) lossHook(name string, node rolling.Node) ([]*pulumi.ResourceHo
 	return []*pulumi.ResourceHook{hook}, err
 }
 
-// lostError says what was lost with the disks of the control planes, and what to do.
+// lostError returns the error that names what was lost with the disks of the control planes, and what to do.
 func lostError(node rolling.Node) error {
 	return fmt.Errorf("the machine of %[1]s was deleted on the host, and no other control plane has the data of etcd: the cluster is lost with it; "+
 		"bring etcd back from a snapshot with `em-infra etcd restore`, restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace %[1]s`", node.Name)

@@ -188,8 +188,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 	}
 }
 
-// snapshotBefore keeps a snapshot of etcd before the change of a control plane. One that is added is changed without one: it may be the one
-// that etcd lacks.
+// snapshotBefore keeps a snapshot of etcd before the change of a control plane. A control plane that is added is changed without one: it may be the
+// member that etcd lacks.
 func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) error {
 	health, err := r.health()
 	if err != nil || change.Adds || health.IsOff(ctx, change.Node) {

@@ -159,7 +159,7 @@ func TestANodeWithAnotherReleaseThanItsImageIsUpgradedInTheLane(t *testing.T) {
 	require.Equal(t, closedLane, s.enter(t, onlyWorker), "it had a place in the lane")
 }
 
-// TestAnInterruptIsNoSilence: the node would be upgraded outside of the lane.
+// TestAnInterruptIsNoSilence: an interrupt must not make the node look silent, since it would then be upgraded outside of the lane.
 func TestAnInterruptIsNoSilence(t *testing.T) {
 	t.Parallel()
 

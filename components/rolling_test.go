@@ -63,7 +63,7 @@ type hookEngine struct {
 	reported      []string
 	onReport      func(message string) // nil for nothing
 
-	parallel int32 // how many resources it works on at once; 0 if it does not say so
+	parallel int32 // how many resources it works on at once; 0 if it does not report that
 
 	holds func(resource string) // returns when a resource may be registered; nil for at once
 }
@@ -336,7 +336,7 @@ func (e *hookEngine) enter(t *testing.T, node string) string {
 	return answer.GetError()
 }
 
-// secondCall returns a report of what runs that does something when it is asked again: what asks waits by then.
+// secondCall returns runs with a side effect: the second call also calls do. By then the caller waits.
 func secondCall(do func(), runs func(context.Context, int) (bool, error)) func(context.Context, int) (bool, error) {
 	var calls atomic.Int32
 	return func(ctx context.Context, vmid int) (bool, error) {
@@ -386,7 +386,7 @@ func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
 }
 
 // TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew: one waits for a control plane that knows its former member, the other for its turn to
-// change etcd's members. Neither reports it; an interrupt that comes too early refuses them with the same words.
+// change etcd's members. The waits are not reported, and an interrupt that comes before them leads to the same refusals.
 func TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew(t *testing.T) {
 	t.Parallel()
 
@@ -405,7 +405,7 @@ func TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew(t *testing.T) {
 	}
 }
 
-// TestANoteWaitsForNoTurn: a cluster from before the marks of owners gets them while one of its nodes is down.
+// TestANoteWaitsForNoTurn: a cluster that was made before the marks of owners existed gets them while one of its nodes is down.
 func TestANoteWaitsForNoTurn(t *testing.T) {
 	t.Parallel()
 
@@ -431,7 +431,7 @@ func TestANoteWaitsForNoTurn(t *testing.T) {
 	require.Contains(t, update("enter", marked, 8192), "k3s-dev-worker-1 is untouched")
 }
 
-// TestAnEmptyDiskTakesNoPlaceOfAnUnpluggedOne: `pulumi up` asks for no judgement of its plan, so its update is refused.
+// TestAnEmptyDiskTakesNoPlaceOfAnUnpluggedOne: `pulumi up` does not assess its plan, so the hook refuses the update.
 func TestAnEmptyDiskTakesNoPlaceOfAnUnpluggedOne(t *testing.T) {
 	t.Parallel()
 

@@ -55,8 +55,8 @@ type upgrade struct {
 	inLane *atomic.Bool // whether it has a place in the lane
 }
 
-// upgradeHooks returns the hooks around each update of a node's membership. Only an update of a node that runs another release than it
-// shall takes a place in the lane: renewed credentials, and a run after one that was killed, wait for nothing.
+// upgradeHooks returns the hooks around each update of a node's membership. An update takes a place in the lane only if the node does not run the
+// wanted release: renewed credentials, and a run after one that was killed, wait for nothing.
 func (r *rollout) upgradeHooks(name string, m Machine) (pulumi.ResourceOption, error) {
 	if r.ctx.RunningWithMocks() { // see hooks
 		return pulumi.Composite(), nil
@@ -130,9 +130,9 @@ func (u upgrade) takePlace(ctx context.Context, health nodeops.Health) error {
 	return nil
 }
 
-// fetch has the node pull the image before it takes a place in the lane, so that nodes which wait for their turn pull meanwhile, and
-// reports whether the node needs the upgrade. One node pulls at a time: a slow connection then lets the first one begin, and does not
-// end the time of all of them. A machine that is off is left to the upgrade, which says so.
+// fetch has the node pull the image before it takes a place in the lane, so that nodes which wait for their turn pull meanwhile, and reports
+// whether the node needs the upgrade. One node pulls at a time: on a slow connection the first node can then begin, and not all of them exceed
+// their time limits. A machine that is off is left to the upgrade, which reports it.
 func (u upgrade) fetch(ctx context.Context, health nodeops.Health, image string) (needed bool, err error) {
 	if health.IsOff(ctx, u.node) {
 		return true, nil
@@ -151,9 +151,9 @@ func (u upgrade) fetch(ctx context.Context, health nodeops.Health, image string)
 	}.Fetch(ctx)
 }
 
-// isNeeded reports whether the update upgrades the node. Its Command goes by what the node runs and not by the image before, which is
-// the same after a rollback, or an upgrade by hand. A silent node is upgraded if its image is new. The look does not end with an
-// interrupt: a node that was not looked at would be taken for a silent one.
+// isNeeded reports whether the update upgrades the node. The Command compares the image with what the node runs and not with the former image,
+// which is the same after a rollback, or after an upgrade by hand. A silent node is upgraded if its image is new. An interrupt does not end the
+// query: a node that was not queried would be treated as a silent one.
 func (u upgrade) isNeeded(health nodeops.Health, wanted nodeops.Release, isNew bool) bool {
 	seen, silent := nodeops.LookAt(u.ctx.Context(), health.Talosconfig, u.node.Address.String())
 	if silent != nil {
@@ -162,8 +162,8 @@ func (u upgrade) isNeeded(health nodeops.Health, wanted nodeops.Release, isNew b
 	return !seen.Release.Satisfies(wanted)
 }
 
-// leave fails the run if the node does not work again after its upgrade, and uncordons it if it does. A node that a run which was
-// ended has upgraded is uncordoned, too.
+// leave fails the run if the node does not work again after its upgrade, and uncordons it if it does. It also uncordons a node that an earlier run
+// upgraded before it was ended.
 func (u upgrade) leave(args *pulumi.ResourceHookArgs) error {
 	inLane := u.inLane.Swap(false)
 	if !inLane && upgradeImage(args.NewInputs) == upgradeImage(args.OldInputs) {
@@ -181,8 +181,8 @@ func (u upgrade) leave(args *pulumi.ResourceHookArgs) error {
 	return u.takeBack(ctx, lane)
 }
 
-// takeBack uncordons a node that had the release already: a run that was ended may have drained it. An API server that is down does
-// not fail the update, since the run may go on to what mends it.
+// takeBack uncordons a node that had the release already: a run that was ended may have drained it. An API server that is down does not fail the
+// update, since a later step of the run may repair it.
 func (u upgrade) takeBack(ctx context.Context, lane *rolling.Lane) error {
 	if err := lane.TakeBack(ctx, u.node); err != nil {
 		return u.ctx.Log.Warn(err.Error(), nil)

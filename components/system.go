@@ -31,9 +31,9 @@ type System struct {
 	// NICs are its network cards. Required, at least one. A change reboots it; the addresses of a virtual machine are written once, at
 	// its creation.
 	NICs []SystemNIC
-	// Nameservers answer its DNS queries. Default: those of the host. A change as of the addresses.
+	// Nameservers answer its DNS queries. Default: those of the host. A change has the same effect as one of the addresses.
 	Nameservers []netip.Addr
-	// SearchDomain completes short names. Default: that of the host. A change as of the addresses.
+	// SearchDomain completes short names. Default: that of the host. A change has the same effect as one of the addresses.
 	SearchDomain string
 	// Keys are SSH keys of its user, in the form of authorized_keys. Default: none. Written once: a change is ignored.
 	Keys []string

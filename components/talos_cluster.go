@@ -204,7 +204,7 @@ func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, a TalosCl
 	c.steps = append(c.steps, kubeconfig)
 	leading := kubeconfig.KubeconfigRaw.ApplyT(func(text string) (string, error) {
 		if text == "" {
-			return "", nil // whatever needs one reports it
+			return "", nil // the code that needs one reports it
 		}
 		return clusteraccess.KubeconfigAt(text, a.Endpoint.String())
 	})

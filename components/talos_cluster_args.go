@@ -50,8 +50,8 @@ type TalosClusterArgs struct {
 	// KubeProxyReplacement is whether the CNI replaces kube-proxy, which is then not installed. Default: false. It takes effect
 	// at bootstrap; after a change, kube-proxy has to be removed or installed by hand.
 	KubeProxyReplacement bool
-	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates, which somebody must approve.
-	// Default: false, they sign their own. A change is applied without a reboot.
+	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates; their requests must then be approved. Default:
+	// false, they sign their own. A change is applied without a reboot.
 	KubeletServingCertificates bool
 	// SnapshotNamespace is the namespace whose pods may take snapshots of etcd by the Talos API. Default: none. A change is applied to
 	// control planes, without a reboot.
@@ -69,8 +69,8 @@ type TalosClusterArgs struct {
 	// MaxUnavailable is how many workers are changed at a time; control planes are always changed alone (F4, F5).
 	// Default: 0, one. A change affects later runs only.
 	MaxUnavailable int
-	// Canary is the name of the machine that another image of Talos comes to before all others. Default: none, control planes
-	// first, then workers. A change affects later runs only.
+	// Canary is the name of the machine that gets another image of Talos before all others. Default: none, control planes first, then workers. A
+	// change affects later runs only.
 	Canary string
 	// CanaryPause is how long the other machines wait after the canary works again. Default: 0, they go on at once. A change
 	// affects later runs only.
@@ -128,8 +128,8 @@ type TalosClusterArgs struct {
 	// the host is configured again when it is created again. Default: nil, no identifiers, and such a machine stays without a
 	// configuration. A change does not affect existing machines.
 	NewBirth func() string
-	// Stands says that the cluster and everything in it exist, and are only recorded in a state that does not have them: nothing is
-	// waited for, and nothing is prepared, before something is created. Default: false. A change concerns this run only.
+	// Stands is whether the cluster and everything in it exist, and are only recorded in a state that does not have them: nothing is waited for, and
+	// nothing is prepared, before something is created. Default: false. A change concerns this run only.
 	Stands bool
 	// AllowReplace are control planes that may be created again although no other control plane has the data of etcd: everything
 	// in the cluster is lost. Its bootstrap, and what was installed in it, must have been removed from the state. Default: none. A

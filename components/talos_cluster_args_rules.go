@@ -65,7 +65,7 @@ func requireSome[Value interface{ IsValid() bool }](values []Value, argument str
 	return errors.Join(require(len(values) > 0, argument, "give at least one"), requireValid(values, argument))
 }
 
-// requireValid refuses the zero value, as of an address whose error was not looked at.
+// requireValid refuses the zero value, such as an address whose parse error was ignored.
 func requireValid[Value interface{ IsValid() bool }](values []Value, argument string) error {
 	var problems []error
 	for i, value := range values {
@@ -74,7 +74,7 @@ func requireValid[Value interface{ IsValid() bool }](values []Value, argument st
 	return errors.Join(problems...)
 }
 
-// requireNoCredentials refuses a URL with credentials, which would be in the state and in the cluster in clear. ssh has the name of a user.
+// requireNoCredentials refuses a URL with credentials, which would be in the state and in the cluster in clear. For ssh, a user name is allowed.
 func requireNoCredentials(location *url.URL, argument string) error {
 	if location == nil || location.User == nil {
 		return nil

@@ -54,8 +54,8 @@ type TalosNodeArgs struct {
 	MachineConfiguration pulumi.StringInput
 	// Hooks surround updates of the machine and of its configuration. Default: none. A change changes nothing.
 	Hooks *pulumi.ResourceHookBinding
-	// Birth is the identifier that the machine gets if it is created in this run: a new UUID in each run. Default: empty, none;
-	// a machine that somebody deleted is then created again, but not configured. A change does nothing to an existing machine.
+	// Birth is the identifier that the machine gets if it is created in this run: a new UUID in each run. Default: empty, none; a machine that was
+	// deleted on the host is then created again, but not configured. A change does nothing to an existing machine.
 	Birth string
 	// ConfigPatches are merged over MachineConfiguration, before the machine's own Patches. Default: none. A change is
 	// applied in place, with a reboot where Talos needs one.

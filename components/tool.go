@@ -32,7 +32,7 @@ type ToolRun struct {
 // goodbye is how long an interrupted run may take to end.
 const goodbye = 10 * time.Second
 
-// Do runs it. If ctx ends, the run is interrupted. The error is what the tool says.
+// Do runs it. If ctx ends, the run is interrupted. The error is what the tool reports.
 func (r ToolRun) Do(ctx context.Context) error {
 	command := exec.CommandContext(ctx, "/bin/sh", "-c", "exec "+Tool+" "+r.Command+" "+r.Arguments, r.Value) //nolint:gosec // the program's own texts
 	command.Cancel, command.WaitDelay = func() error { return command.Process.Signal(os.Interrupt) }, goodbye

@@ -17,7 +17,7 @@ type TrueNASAPI struct {
 	Fingerprint string
 	// CA is the authority that signs its certificate, in PEM. Default: empty, those of this machine.
 	CA string
-	// Username is whose API key it is. Required.
+	// Username is the user that the API key belongs to. Required.
 	Username string
 	// APIKey of that user. Required, secret.
 	APIKey pulumi.StringInput

@@ -16,8 +16,8 @@ type TrueNASDataset struct {
 	Path string
 	// share is what makes it usable: the NFS share, or the dataset itself.
 	share pulumi.Resource
-	// made are the dataset and its share. Who depends on them names them: the component is not known to have children that are still being
-	// registered (pulumi sdk/v3 v3.254.0, go/pulumi/context.go: addChild is called on the goroutine of the child).
+	// made are the dataset and its share. A resource that depends on them must name them and not the component: the SDK does not know the children of
+	// a component that are still being registered (pulumi sdk/v3 v3.254.0, go/pulumi/context.go: addChild is called on the goroutine of the child).
 	made []pulumi.Resource
 }
 

@@ -49,7 +49,7 @@ type TrueNASStorageArgs struct {
 	ServesNFS bool
 	// Account is the user of the CSI driver, which gets an API key and the roles that the driver needs. Default: empty, none.
 	Account string
-	// ServesTrueNASCSI gives the account what truenas-csi calls besides. It needs TrueNAS 25.10. Default: false. A change is made in place.
+	// ServesTrueNASCSI gives the account the further role that truenas-csi needs. It needs TrueNAS 25.10. Default: false. A change is made in place.
 	ServesTrueNASCSI bool
 }
 
@@ -57,7 +57,7 @@ type TrueNASStorageArgs struct {
 type TrueNASISCSI struct {
 	// Listen are addresses of the box. Required. A change is made in place.
 	Listen []netip.Addr
-	// Initiators are IQNs. Default: none, everyone. A change is made in place.
+	// Initiators are IQNs. Default: none, all initiators may log in. A change is made in place.
 	Initiators []string
 }
 
@@ -67,8 +67,8 @@ var driverRoles = []string{
 	"POOL_READ", "DATASET_WRITE", "DATASET_DELETE", "SNAPSHOT_WRITE", "SNAPSHOT_DELETE", "SNAPSHOT_TASK_WRITE", "SHARING_NFS_WRITE", "SHARING_ISCSI_WRITE",
 }
 
-// csiRole is what truenas-csi asks for the free room of the pool with, zfs.resource.query (pkg/client/storage.go, GetAvailableSpace). 25.04 has no
-// such role and refuses a privilege with it; since 25.10.0 it is there, and no role of datasets includes it (truenas/middleware, role.py).
+// csiRole allows zfs.resource.query, by which truenas-csi reads the free space of the pool (pkg/client/storage.go, GetAvailableSpace). 25.04 has no
+// such role and refuses a privilege with it; it exists since 25.10.0, and no role for datasets includes it (truenas/middleware, role.py).
 const csiRole = "ZFS_RESOURCE_READ"
 
 // NewTrueNASStorage creates the storage of a cluster. It returns an error if an argument is missing.
@@ -200,7 +200,8 @@ type trueNASAccount struct {
 	APIKey pulumi.StringOutput `pulumi:"apiKey"`
 }
 
-// addAccount creates the user of the CSI driver. It goes with the stack even if the data are kept: its key would open them to whoever has it.
+// addAccount creates the user of the CSI driver. It is deleted with the stack even if the data are kept: otherwise its key would still give access
+// to them.
 func (s *TrueNASStorage) addAccount(ctx *pulumi.Context, name string, args *TrueNASStorageArgs) error {
 	if args.Account == "" {
 		return nil

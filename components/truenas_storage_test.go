@@ -99,7 +99,8 @@ func TestTheStorageIsThereBeforeTheMachines(t *testing.T) {
 	require.Contains(t, waits("truenas:index:Service", "k3s-dev-storage-nfs"), "k3s-dev-storage-k8s-nfs-nfs", "a service starts with its shares")
 }
 
-// TestEachDatasetWaitsForAllThatHoldIt, however soon it is registered after them: with dependencies on components, some of so many were missing.
+// TestEachDatasetWaitsForAllThatHoldIt, no matter how soon it is registered after them: with dependencies on components, some of these many were
+// missing.
 func TestEachDatasetWaitsForAllThatHoldIt(t *testing.T) {
 	t.Parallel()
 	args := &components.TrueNASStorageArgs{Owner: "k3s-dev/k3s-dev"}

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/components"
 )
 
-// TestPartsEndInPhasesThatFit: what is made from a part needs the part to reach far enough.
+// TestPartsEndInPhasesThatFit: a part must not end in an earlier phase than what is made from it needs.
 func TestPartsEndInPhasesThatFit(t *testing.T) {
 	t.Parallel()
 	const (

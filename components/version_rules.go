@@ -37,7 +37,7 @@ func requireContract(contract string, talos versions.Version, template string) e
 		fmt.Sprintf("%s is above the Talos of %s, %s: give %s, or what the cluster was created with", contract, template, talos, talos.Minor()))
 }
 
-// requireKubernetes refuses a Kubernetes that the Talos of a template does not support. Of a Talos that is not known nothing is said.
+// requireKubernetes refuses a Kubernetes that the Talos of a template does not support. A Talos of an unknown version is not judged.
 func requireKubernetes(kubernetes string, talos versions.Version, template string) error {
 	version, err := versions.Parse(kubernetes)
 	fits := versions.Kubernetes(talos.Minor())

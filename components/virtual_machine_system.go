@@ -109,8 +109,8 @@ func clonedSystem(disks int) pulumi.ResourceOption {
 	)
 }
 
-// blankSystem: the ISO in the drive is changed in place, but where the system came from never changes a machine that is there, and so
-// neither a clone nor a cloud-init drive is taken from it. The provider reads every drive back as not enabled (F22).
+// blankSystem: a change of the ISO in the drive is made in place. A change of the origin of the system never affects an existing machine, so the
+// properties of a clone and of its cloud-init drive are ignored. The provider reads every drive back as not enabled (F22).
 func blankSystem(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.IgnoreChanges(append([]string{"clone", "initialization", "machine", "cdrom.enabled"}, speedLimits(disks)...)),
@@ -182,8 +182,8 @@ func systemNICs(cards []SystemNIC) vm.VirtualMachineNetworkDeviceArray {
 	return array
 }
 
-// systemInitialization returns the cloud-init drive: what the native settings of Proxmox VE can say, since user data would need SSH. A machine that
-// is there keeps its drive in the slot where it is.
+// systemInitialization returns the cloud-init drive. It contains what the native settings of Proxmox VE can express, since user data would need
+// SSH. An existing machine keeps its drive in the slot where it is.
 func systemInitialization(a *VirtualMachineArgs) vm.VirtualMachineInitializationArgs {
 	servers := make(pulumi.StringArray, len(a.Nameservers))
 	for i, server := range a.Nameservers {
@@ -211,7 +211,7 @@ func systemInitialization(a *VirtualMachineArgs) vm.VirtualMachineInitialization
 	return args
 }
 
-// account returns the user, or nil if nothing is said about it.
+// account returns the user, or nil if no argument describes it.
 func (args *VirtualMachineArgs) account() vm.VirtualMachineInitializationUserAccountPtrInput {
 	if args.User == "" && args.Password == nil && len(args.Keys) == 0 {
 		return nil
@@ -252,7 +252,7 @@ func (args *VirtualMachineArgs) validate() error {
 	return errors.Join(append(problems, args.validateOrigin())...)
 }
 
-// validateOrigin refuses what does not fit to where the system comes from.
+// validateOrigin refuses arguments that do not fit the origin of the system.
 func (args *VirtualMachineArgs) validateOrigin() error {
 	if !args.Blank {
 		return require(args.ISO == nil, "ISO", "a machine from a template needs no ISO: leave it out, or set Blank")

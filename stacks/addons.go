@@ -80,8 +80,8 @@ func (m *addonMapping) chart(chart inventory.Chart, version inventory.ChartVersi
 }
 
 // seenFrom returns a path relative to the folder in which the engine starts its plugins (pulumi pkg/v3 v3.254.0, engine/deployment.go,
-// ProjectInfoContext). A path that is part of a resource has to be the same on every machine. One outside of the folder stays absolute: what
-// .. is depends on links. The ./ tells Helm that it is a path.
+// ProjectInfoContext). A path that is part of a resource has to be the same on every machine. One outside of the folder stays absolute, since the
+// meaning of .. depends on links. The ./ tells Helm that it is a path.
 func seenFrom(workDir, path string) string {
 	if workDir == "" {
 		return path

@@ -21,7 +21,7 @@ import (
 // errNoPassphrase means that nothing can seal a snapshot, which has all secrets of the cluster in it.
 var errNoPassphrase = errors.New("it would be sealed with the passphrase of the stack, and there is none: set PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE")
 
-// keepSnapshots returns what keeps a snapshot of etcd beside the backups of the state.
+// keepSnapshots returns the function that keeps a snapshot of etcd beside the backups of the state.
 func keepSnapshots(stack string, inv *inventory.Inventory, options Options) components.SnapshotKeeper {
 	return func(ctx context.Context, snapshot components.EtcdSnapshot) (string, error) {
 		saved, err := KeepSnapshot(ctx, stack, inv, options, SnapshotRequest{At: time.Now(), Reason: "before-up", Of: snapshot})
@@ -82,8 +82,8 @@ func (k *KeptSnapshot) takes(copies SnapshotCopies, err error) {
 	k.Bucket, k.Sent, k.NotSent = copies.Bucket, slices.Delete(slices.Clone(copies.Sent), at, at+1), err
 }
 
-// KeepSnapshot takes a snapshot and keeps it on this machine, and in the bucket of the inventory if it names one. What goes wrong in the
-// bucket is no error: the snapshot is kept.
+// KeepSnapshot takes a snapshot and keeps it on this machine, and in the bucket of the inventory if it names one. A failure in the bucket is no
+// error: the snapshot is kept.
 func KeepSnapshot(ctx context.Context, stack string, inv *inventory.Inventory, options Options, request SnapshotRequest) (KeptSnapshot, error) {
 	store, err := SnapshotStore(stack, inv, options)
 	if err != nil {
@@ -98,7 +98,7 @@ func KeepSnapshot(ctx context.Context, stack string, inv *inventory.Inventory, o
 	if copier == nil {
 		copier = copyByTool
 	}
-	options.SparedSnapshots = append(slices.Clone(options.SparedSnapshots), saved.Name) // it is to be there, however old it seems
+	options.SparedSnapshots = append(slices.Clone(options.SparedSnapshots), saved.Name) // it has to be there, no matter how old it seems
 	copies, err := copier(ctx, stack, inv, options)
 	kept.takes(copies, err)
 	return kept, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// TestTheToolCopiesASnapshotIntoTheBucket, if the embedding has no client of one. What it says is what the snapshot says.
+// TestTheToolCopiesASnapshotIntoTheBucket, if the embedding has no client of one. What the tool answers is in the text of the snapshot.
 func TestTheToolCopiesASnapshotIntoTheBucket(t *testing.T) {
 	t.Parallel()
 	const again = "; warning: it is on this machine alone, because "

@@ -104,8 +104,8 @@ func hostMetricServers(inv *hosts.Inventory) []components.HostMetricServer {
 	return servers
 }
 
-// hostBackupJobs maps the backup jobs. Of pool, VMIDs and exceptions, those that are not given have no value, so that they are removed from a job
-// that has another selection.
+// hostBackupJobs maps the backup jobs. If pool, VMIDs or exceptions are not given, they have no value, so that they are removed from a job that has
+// another selection.
 func hostBackupJobs(inv *hosts.Inventory) []components.HostBackupJob {
 	var jobs []components.HostBackupJob
 	for _, b := range inv.File.BackupJobs {

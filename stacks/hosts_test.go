@@ -48,7 +48,8 @@ func TestAStackOfHosts(t *testing.T) {
 	}
 }
 
-// TestAPasswordOfAStorage comes from the environment, the configuration or the file, stays a secret, and is missed with its place.
+// TestAPasswordOfAStorage comes from the environment, the configuration or the file, and stays a secret; the error of a missing one names its
+// place.
 func TestAPasswordOfAStorage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

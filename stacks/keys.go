@@ -134,8 +134,8 @@ func placeOf(stack string) remedy.Place {
 	return remedy.Place{Name: stack, Stack: "--stack " + stack}
 }
 
-// refuseFile reports once what is wrong with the file, however many keys are read from it. part is the part of cluster.yaml that needs
-// the first of them.
+// refuseFile reports once what is wrong with the file, no matter how many keys are read from it. part is the part of cluster.yaml that needs the
+// first of them.
 func (k *keys) refuseFile(err error, part string) {
 	if !k.reported {
 		what, do := remedy.Split(k.place().CompleteError(err))

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// What only later runs notice is in no resource, so no plan shows it.
+// Settings that only later runs read are in no resource, so no plan shows them.
 func TestHowNodesAreUpgraded(t *testing.T) {
 	t.Parallel()
 

@@ -44,7 +44,7 @@ func TestWhereTheTokenIs(t *testing.T) {
 	require.Equal(t, "EM_INFRA_PROXMOX_TOKEN", stacks.TokenVariable)
 }
 
-// TestTheProgramTakesTheTokenFromEither: as a secret of the provider; a rehearsal has that of its lab, whatever the environment says.
+// TestTheProgramTakesTheTokenFromEither: as a secret of the provider; a rehearsal has that of its lab, regardless of the environment.
 func TestTheProgramTakesTheTokenFromEither(t *testing.T) {
 	t.Setenv(stacks.TokenVariable, "")
 	inFile := stacks.Options{Root: "..", Secrets: func(context.Context, string) (map[string]string, error) {

@@ -59,8 +59,7 @@ type Options struct {
 	// Snapshots is the folder for snapshots of etcd, which are taken before a control plane is changed. Default: empty, that of the
 	// project's backups.
 	Snapshots string
-	// SparedSnapshots are the names of snapshots of etcd that stay when another one is taken, whatever the rule of the inventory is.
-	// Default: none.
+	// SparedSnapshots are the names of snapshots of etcd that stay when another one is taken, regardless of the rule of the inventory. Default: none.
 	SparedSnapshots []string
 	// BucketStandIn is the URL of what stands for the bucket of the inventory, in a rehearsal; a folder is created. Default: empty, the
 	// bucket itself.
@@ -92,9 +91,9 @@ type Options struct {
 	// Refused is called with the error by which the program refuses its inventory or changed facts of birth, before anything is
 	// changed; the engine passes on only its text. It may be called from another goroutine. Default: nil, no call.
 	Refused func(error)
-	// Canary is the name of the node that another image of Talos comes to first. Default: empty, the one of the inventory.
+	// Canary is the name of the node that gets another image of Talos first. Default: empty, the one of the inventory.
 	Canary string
-	// Stands says that the cluster exists and is only recorded, by providers that answer with what is there. Default: false.
+	// Stands is whether the cluster exists and is only recorded, by providers that answer with what is there. Default: false.
 	Stands bool
 	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once a resource of a later phase
 	// exists it must be 0: resources that are not registered are deleted.
@@ -112,9 +111,9 @@ func Program(options Options) pulumi.RunFunc {
 	}
 }
 
-// apart runs a body in a goroutine of its own. With each resource the SDK keeps the calls that led to its registration, from the
-// beginning of the goroutine on (pulumi sdk/v3 v3.254.0, go/pulumi/context.go, getStackTrace). In the one that it calls a program in,
-// two thirds of them are its own and gRPC's: 6 KB of the state for each node. A panic of the body is one of the caller.
+// apart runs a body in a goroutine of its own. With each resource the SDK keeps the calls that led to its registration, from the beginning of the
+// goroutine on (pulumi sdk/v3 v3.254.0, go/pulumi/context.go, getStackTrace). In the goroutine in which the SDK calls a program, two thirds of
+// these calls are its own and gRPC's: 6 KB of the state for each node. A panic of the body becomes one of the caller.
 func apart(body func() error) (err error) {
 	var panicked any
 	ended := make(chan struct{})

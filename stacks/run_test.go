@@ -56,7 +56,7 @@ func TestTheOutputsAreTheContract(t *testing.T) {
 	require.Equal(t, pulumi.String("https://192.168.20.10:6443"), e.Exports["kubernetesEndpoint"])
 }
 
-// The state says which builds of the plugins wrote it, where somebody knows.
+// The state contains the builds of the plugins that wrote it, if they are known.
 func TestTheBuildsOfPluginsAreNoted(t *testing.T) {
 	t.Parallel()
 	e, err := runWith(t, stacks.Options{Root: "..", Plugins: map[string]string{"talos": "v0.7.1, official"}}, reachable(nil))

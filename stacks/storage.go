@@ -56,7 +56,7 @@ type StorageAccess struct {
 	Fingerprint string
 	// CA are the authorities that its certificate is verified with, in PEM; empty for those of this machine.
 	CA string
-	// Username is whose key it is.
+	// Username is the user that the key belongs to.
 	Username string
 	// APIKey of that user. Secret.
 	APIKey string
@@ -111,7 +111,7 @@ func (k *keys) authority(path string) string {
 	return string(text)
 }
 
-// StorageOwner returns what a stack writes into its datasets on TrueNAS, so that it knows them again.
+// StorageOwner returns what a stack writes into its datasets on TrueNAS, so that it recognizes them later.
 func StorageOwner(stack string, inv *inventory.Inventory) string {
 	return stack + "/" + inv.Cluster.Name
 }

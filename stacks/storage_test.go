@@ -59,7 +59,7 @@ func TestTheKeyOfTheBoxIsFoundAsInARun(t *testing.T) { //nolint:paralleltest // 
 		"a rehearsal has the key of its lab, and no other")
 }
 
-// TestWhatTheAccessToTheBoxLacks is told all at once, and never from a rehearsal with the real box.
+// TestWhatTheAccessToTheBoxLacks is reported all at once, and a rehearsal never gets access to the real box.
 func TestWhatTheAccessToTheBoxLacks(t *testing.T) { //nolint:paralleltest // sets the environment
 	t.Setenv("EM_INFRA_TRUENAS_API_KEY", "")
 	refusal := func(keys string, config map[string]string, read stacks.SecretsReader) string {

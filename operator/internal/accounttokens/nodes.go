@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
 )
 
-// LostNodes returns those names of machines that are lost for good that have a Node. It refuses those that the API server still hears from: a
-// machine that does not answer here may run all the same, as behind a firewall. One that was just stopped is waited for until the limit.
+// LostNodes returns those of names that have a Node; names are machines that are lost for good. It refuses those that the API server still hears
+// from: a machine that does not answer here may still run, for example behind a firewall. It waits until the limit for one that was just stopped.
 func LostNodes(ctx context.Context, api kubernetes.Interface, names []string, limit time.Duration) (lost []string, err error) {
 	err = within(ctx, limit, func(ctx context.Context) error {
 		var alive []error
@@ -36,8 +36,8 @@ func LostNodes(ctx context.Context, api kubernetes.Interface, names []string, li
 	return lost, err
 }
 
-// ForgetNodes deletes the Nodes of machines that are lost for good. A DaemonSet wants a pod on each Node, and would wait for those on a dead
-// one without end.
+// ForgetNodes deletes the Nodes of machines that are lost for good. A DaemonSet wants a pod on each Node, and would wait forever for those on a
+// dead one.
 func ForgetNodes(ctx context.Context, api kubernetes.Interface, lost []string) error {
 	for _, name := range lost {
 		if err := api.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {

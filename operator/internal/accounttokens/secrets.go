@@ -38,7 +38,7 @@ func RenewSecrets(ctx context.Context, api kubernetes.Interface, limit time.Dura
 	return len(list.Items), filled(ctx, api, limit)
 }
 
-// attempts is how often a Secret is emptied that another client writes at the same time.
+// attempts limits how often emptying a Secret is repeated because another client writes it at the same time.
 const attempts = 10
 
 func empty(ctx context.Context, api kubernetes.Interface, secret *corev1.Secret) error {
@@ -74,7 +74,7 @@ func filled(ctx context.Context, api kubernetes.Interface, limit time.Duration) 
 	})
 }
 
-// within waits until a condition holds. The error is what it lacked last, or why ctx has ended.
+// within waits until a condition holds. The error is the last reason why it did not hold, or why ctx has ended.
 func within(ctx context.Context, limit time.Duration, holds func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -121,7 +121,7 @@ func (r *Recorder) read(ctx context.Context, provider Provider, request *pulumir
 	return &pulumirpc.CreateResponse{Id: id, Properties: state}, nil
 }
 
-// done answers for a Command, which is taken as run: what it makes sure of is looked at by em-infra itself before each run.
+// done answers the creation of a Command as if it had run: em-infra itself checks before each run what the Command ensures.
 func done(urn resource.URN, inputs resource.PropertyMap) (*pulumirpc.CreateResponse, error) {
 	outputs := inputs.Copy()
 	outputs["stdout"], outputs["stderr"] = resource.NewProperty(""), resource.NewProperty("")

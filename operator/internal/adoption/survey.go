@@ -142,7 +142,7 @@ func (s Seen) isOtherMachine() bool {
 	return s.Firmware != "" && s.Machine.Birth != "" && !IsSameFirmware(s.Firmware, s.Machine.Birth)
 }
 
-// IsSameFirmware compares the UUIDs of two firmwares. Firmware has the first three groups in the other order of bytes, which readers of it may keep.
+// IsSameFirmware compares the UUIDs of two firmwares. Firmware stores the first three groups in the other byte order, and some readers keep it.
 func IsSameFirmware(one, other string) bool {
 	a, err := uuid.Parse(one)
 	if err != nil {
@@ -187,8 +187,8 @@ func (s Survey) bornOtherwise() []string {
 	return refusals
 }
 
-// cniOf returns a network plugin of Talos in the words of the inventory, where cilium is an addon for which Talos installs none, and a
-// custom one, which Talos installs from URLs, is none of em-infra's either.
+// cniOf returns the inventory's name for a network plugin of Talos. In the inventory, cilium is an addon, for which Talos installs none; a custom
+// plugin, which Talos installs from URLs, counts as none, since em-infra does not install it.
 func cniOf(name string, wanted inventory.CNI) string {
 	if name == constants.CustomCNI {
 		name = string(inventory.CNINone)

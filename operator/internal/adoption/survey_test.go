@@ -202,7 +202,7 @@ func TestSecretsFitTheNodes(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, survey.DifferingSecrets(given, now))
 
-	others.Certs.OS = made.Certs.OS // a bundle that somebody has mixed
+	others.Certs.OS = made.Certs.OS // a bundle that was mixed from two
 	given, err = adoption.SecretsIn(configured(t, others, machine.TypeControlPlane), now)
 	require.NoError(t, err)
 	require.Equal(t, []string{

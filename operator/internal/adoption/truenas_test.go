@@ -54,8 +54,8 @@ func trueNAS(t *testing.T, box *truenastest.Box) pulumirpc.ResourceProviderClien
 	return pulumirpc.NewResourceProviderClient(connection)
 }
 
-// TestWhatIsOnTrueNASIsRead: each object is recorded under the ID that the plugin itself gives, and the box sees no write. The key of the
-// account, which the box tells once, is recorded as missing, so that the next up makes one and hands it to the driver in one run.
+// TestWhatIsOnTrueNASIsRead: each object is recorded under the ID that the plugin itself gives, and the box sees no write. The key of the account,
+// which the box shows only once, is recorded as missing, so that the next up makes one and hands it to the driver in one run.
 func TestWhatIsOnTrueNASIsRead(t *testing.T) {
 	t.Parallel()
 	box := truenastest.Serve(t)

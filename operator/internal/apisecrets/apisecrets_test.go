@@ -71,7 +71,7 @@ func has(ctx context.Context, api *fake.Clientset, name string) bool {
 	return err == nil
 }
 
-// TestAllControlPlanesReadWhatOneWrites: one that lacks a key says that no provider of its own fits the value.
+// TestAllControlPlanesReadWhatOneWrites: one that lacks a key reports that none of its providers fits the value.
 func TestAllControlPlanesReadWhatOneWrites(t *testing.T) {
 	t.Parallel()
 	api := fake.NewSimpleClientset(secret("kube-system", "em-infra-encryption-key")) // of a run that was killed

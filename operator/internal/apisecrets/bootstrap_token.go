@@ -20,8 +20,8 @@ func bootstrapSecret(token string) string {
 	return "bootstrap-token-" + id
 }
 
-// ForgetBootstrapToken deletes a token with which kubelets joined. Talos makes the Secret of a new one and leaves that of the former, which
-// has no end (talos v1.12.4, k8stemplates/kubelet.go). It returns [ErrNotThere] if the cluster does not have the one that takes its place.
+// ForgetBootstrapToken deletes a token with which kubelets joined. Talos makes the Secret of a new one and leaves that of the former, which never
+// expires (talos v1.12.4, k8stemplates/kubelet.go). It returns [ErrNotThere] if the cluster does not have the one that takes its place.
 func ForgetBootstrapToken(ctx context.Context, api kubernetes.Interface, former, next string) error {
 	secrets := api.CoreV1().Secrets(metav1.NamespaceSystem)
 	switch _, err := secrets.Get(ctx, bootstrapSecret(next), metav1.GetOptions{}); {

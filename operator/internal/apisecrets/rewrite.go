@@ -15,7 +15,7 @@ import (
 // page is how many Secrets are listed at once.
 const page = 200
 
-// attempts is how often a Secret is read and written again that others write at the same time.
+// attempts limits how often a Secret is read and written again because other clients write it at the same time.
 const attempts = 10
 
 // Rewrite writes each Secret as it is, and returns how many there are. The API server seals with the first provider of its configuration; it
@@ -25,7 +25,7 @@ func Rewrite(ctx context.Context, api kubernetes.Interface) (int, error) {
 	count, options := 0, metav1.ListOptions{Limit: page}
 	for {
 		list, err := api.CoreV1().Secrets(metav1.NamespaceAll).List(ctx, options)
-		if apierrors.IsResourceExpired(err) { // the list took longer than etcd keeps what it began with
+		if apierrors.IsResourceExpired(err) { // the listing took longer than etcd keeps the revision that it began with
 			count, options.Continue = 0, ""
 			continue
 		}

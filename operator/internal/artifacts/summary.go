@@ -29,8 +29,8 @@ type End struct {
 	Outcome Outcome
 	// Error is the reason of a failure. Default: none.
 	Error string
-	// Dependencies are the resources that each resource depends on, before and after the run. Default: none, and then nothing is said
-	// about what waited for what.
+	// Dependencies are the resources that each resource depends on, before and after the run. Default: none; the summary then does not contain what
+	// waited for what.
 	Dependencies map[resource.URN][]resource.URN
 }
 

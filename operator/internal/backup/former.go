@@ -10,15 +10,15 @@ import (
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
-// FormerPassphrase ends the reason of the backups that were sealed before the passphrase of the stack was changed: they need the one
-// of their time.
+// FormerPassphrase is the suffix of the reason of backups that were sealed before the passphrase of the stack was changed: they can only be opened
+// with the passphrase of their time.
 const FormerPassphrase = "-former-passphrase"
 
 // NeedsFormerPassphrase reports whether the passphrase was changed after the backup was made.
 func (b Backup) NeedsFormerPassphrase() bool { return strings.HasSuffix(b.Reason, FormerPassphrase) }
 
-// MarkFormer gives the backups that a new passphrase does not open a name that says so, and returns how many there are. One that cannot be
-// read, as after a power failure, is left as it is, and why is in unread. It can be repeated after a kill.
+// MarkFormer renames the backups that a new passphrase does not open, so that their names show it, and returns how many there are. One that cannot
+// be read, e.g. after a power failure, keeps its name, and unread contains the reason. It can be repeated after a kill.
 func (s Store) MarkFormer(opens func(text []byte) (bool, error)) (marked int, unread []error, err error) {
 	names, err := s.names()
 	if err != nil {
@@ -51,8 +51,8 @@ func (s Store) MarkFormer(opens func(text []byte) (bool, error)) (marked int, un
 	return marked, unread, nil
 }
 
-// opensFormat is opens for a backup of a newer format as well: it is sound, and was made before the passphrase was changed, since this program
-// has written none of that format after it.
+// opensFormat calls opens, and treats a backup of a newer format as one that the passphrase does not open: it is sound, and was made before the
+// passphrase was changed, since this program has written none of that format after it.
 func opensFormat(opens func(text []byte) (bool, error), text []byte) (bool, error) {
 	isNew, err := opens(text)
 	if newer := new(engine.FormatError); errors.As(err, &newer) {

@@ -60,9 +60,9 @@ func (r Remote) Compare(ctx context.Context, local []Backup) (there, missing []B
 	return there, missing, nil
 }
 
-// Send copies what is missing of the local backups into the bucket, and deletes there what the rule does not keep. Those that are spared by
-// their names were just made, and are copied and stay whatever their times are. It returns the names of what it has copied, with an error as
-// well: the next call goes on from there.
+// Send copies what is missing of the local backups into the bucket, and deletes there what the rule does not keep. The backups named in spared were
+// just made: they are copied and kept no matter what their times are. It returns the names of what it has copied, with an error as well: the next
+// call goes on from there.
 func (r Remote) Send(ctx context.Context, local []Backup, spared ...string) (sent []string, err error) {
 	there, err := r.List(ctx)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r Remote) put(ctx context.Context, one Backup) error {
 	return r.Objects.Upload(ctx, one.Name+ending, file)
 }
 
-// Fetch copies a backup from the bucket into a store. A copy that was cut off has no name there.
+// Fetch copies a backup from the bucket into a store. An incomplete copy gets no name there.
 func (r Remote) Fetch(ctx context.Context, one Backup, into Store) (Backup, error) {
 	name, err := retention.Parse(one.Name)
 	if err != nil {

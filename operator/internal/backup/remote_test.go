@@ -93,7 +93,7 @@ func TestABackupComesBackOnAnotherMachine(t *testing.T) {
 	require.Equal(t, []string{"2026-11-21T15-00-00-up", "2026-11-21T14-00-00-up"}, names(t, elsewhere))
 }
 
-// TestASendThatFailsGoesOnLater: what was sent is said, and a backup that cannot be read stays for the next time.
+// TestASendThatFailsGoesOnLater: it returns what was sent, and a backup that cannot be read stays for the next time.
 func TestASendThatFailsGoesOnLater(t *testing.T) {
 	t.Parallel()
 	store := backup.Store{Dir: t.TempDir()}

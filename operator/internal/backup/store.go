@@ -36,7 +36,7 @@ type Backup struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// BeforeRestore is the reason of the backup of a state that a restore replaces. It is the newest one then, and what it has was wrong.
+// BeforeRestore is the reason of the backup of a state that a restore replaces. It is then the newest backup, but its content was wrong.
 const BeforeRestore = "before-restore"
 
 // IsReplaced reports whether it is of a state that a restore was to replace.

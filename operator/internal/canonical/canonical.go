@@ -37,7 +37,7 @@ var (
 // passes is how often a text is formatted until nothing changes. A text on several lines without quotes takes two.
 const passes = 4
 
-// Form returns a text in its canonical form. The canonical form of that is itself.
+// Form returns a text in its canonical form. A second call with the result does not change it.
 func Form(text []byte) ([]byte, error) {
 	for range passes {
 		formed, err := pass(text)

@@ -38,7 +38,7 @@ func TestForm(t *testing.T) {
 	require.ErrorIs(t, err, canonical.ErrNoYAML)
 }
 
-// TestInventoriesOfTheTests: each keeps its values and comments, and its canonical form is one.
+// TestInventoriesOfTheTests: each keeps its values and comments, and its canonical form does not change in a second pass.
 func TestInventoriesOfTheTests(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../../internal/inventory/testdata/valid-*/*.yaml")
@@ -55,7 +55,7 @@ func TestInventoriesOfTheTests(t *testing.T) {
 	}
 }
 
-// FuzzForm: whatever the text, its values and comments stay, and the canonical form of the result is itself.
+// FuzzForm: for every text, its values and comments stay, and the canonical form of the result is the result itself.
 func FuzzForm(f *testing.F) {
 	for _, seed := range []string{"a: 1\n\n# why\nb:\n  - c\n", "a: |\n  x\n\n  y\n", "- a\n-  - b # c\n", "a: &x 1\nb: *x\n"} {
 		f.Add(seed)

@@ -32,12 +32,12 @@ type Cluster struct {
 	Terraform Terraform
 	// Taken are the VMIDs in use.
 	Taken []int
-	// Templates are the templates on the host, of whatever cluster.
+	// Templates are the templates on the host, regardless of their cluster.
 	Templates []Machine
 }
 
-// Match finds the machine of each node by the UUID of its firmware, which each machine of Proxmox VE has of its own. The error lists
-// the nodes without one.
+// Match finds the machine of each node by the UUID of its firmware, which is unique to each machine of Proxmox VE. The error lists the nodes
+// without one.
 func (c *Cluster) Match(machines []Machine) error {
 	var missing []string
 	for i := range c.Nodes {

@@ -55,7 +55,7 @@ const (
 	secondFirmware = "99999999-2222-4333-8444-555555555555"
 )
 
-// machines are a control plane as em-infra would have it, a worker of another kind, and somebody's container.
+// machines are a control plane as em-infra would have it, a worker of another kind, and a container.
 func machines() []discovery.Machine {
 	return []discovery.Machine{
 		{Guest: pve.Guest{VMID: 9000, Node: "vmhost", Type: "lxc"}},

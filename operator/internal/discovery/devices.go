@@ -31,7 +31,7 @@ func (m Machine) gpus() []gpuKeys {
 	return keys
 }
 
-// deviceAt returns the device at an address, with the facts that the host told.
+// deviceAt returns the device at an address, with the facts that the host reported.
 func (m Machine) deviceAt(bdf string) gpuKeys {
 	keys := gpuKeys{BDF: bdf}
 	at := slices.IndexFunc(m.Devices, func(d pve.PCIDevice) bool { return strings.EqualFold(d.Address, bdf) })
@@ -47,7 +47,7 @@ func (m Machine) deviceAt(bdf string) gpuKeys {
 	return keys
 }
 
-// isWhole reports whether the host told everything that a resource mapping is created from.
+// isWhole reports whether the host reported everything that a resource mapping is created from.
 func (k gpuKeys) isWhole() bool {
 	return k.DeviceID != "" && k.SubsystemID != "" && k.IOMMUGroup != nil
 }

@@ -17,7 +17,7 @@ import (
 type Files struct {
 	// Cluster is the text of cluster.yaml, and Nodes that of nodes.yaml.
 	Cluster, Nodes []byte
-	// Notes are sentences about what an inventory cannot say, or what was guessed.
+	// Notes are sentences about what an inventory cannot express, or what was guessed.
 	Notes []string
 }
 
@@ -183,8 +183,8 @@ func (c Cluster) clusterFile(found facts) (clusterFile, error) {
 	return file, nil
 }
 
-// endpoint returns the address of the Kubernetes API. A virtual address is one that control planes share and is in their network: with any
-// other one, such as that of a load balancer there, they would take it from whatever has it.
+// endpoint returns the address of the Kubernetes API. It becomes a virtual address only if control planes share it and it is in their network. With
+// any other address, such as that of a load balancer in that network, they would take it from its owner.
 func (c Cluster) endpoint(host, port string) endpointKeys {
 	keys := endpointKeys{Host: host, Port: integer(port)}
 	if port == "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/discovery"
 )
 
-// TestAnInventoryAfterAKill: whatever a killed run has left, the next writes both files, and no file that is another one is overwritten.
+// TestAnInventoryAfterAKill: the next run writes both files regardless of what a killed run has left, and overwrites no file that has another
+// content.
 func TestAnInventoryAfterAKill(t *testing.T) {
 	t.Parallel()
 	files := discovery.Files{Cluster: []byte("name: home\n"), Nodes: []byte("nodes: []\n")}

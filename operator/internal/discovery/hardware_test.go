@@ -118,7 +118,7 @@ func TestHardwareIsDescribed(t *testing.T) {
 	}, files.Notes)
 }
 
-// TestWhatHardwareCannotBeDescribed: each case changes one machine or node, and is told with what to do.
+// TestWhatHardwareCannotBeDescribed: each case changes one machine or node, and has a note with what to do.
 func TestWhatHardwareCannotBeDescribed(t *testing.T) {
 	t.Parallel()
 	configuration := configuredForBoth(t)

@@ -62,8 +62,8 @@ func (m Machine) addressing() string {
 	return string(inventory.AddressingNoCloud)
 }
 
-// unlike returns what of the machine's hardware no inventory describes otherwise, and would be changed with a reboot or with the whole
-// machine, in words.
+// unlike returns a text for each part of the hardware that differs from that of all machines of em-infra. No inventory can describe it; it would be
+// changed with a reboot, or by a replacement of the machine.
 func (m Machine) unlike() []string {
 	var found []string
 	for _, fact := range []struct{ name, has, wants string }{

@@ -29,7 +29,7 @@ func (c Cluster) notes(cluster clusterFile) []string {
 	return append(notes, c.terraformNotes()...)
 }
 
-// hardwareNotes returns what of a machine an inventory cannot say, or what is missing in it.
+// hardwareNotes returns a note for each part of a machine that an inventory cannot describe, or that is missing.
 func (n Node) hardwareNotes() []string {
 	var notes []string
 	for _, unlike := range n.Machine.unlike() {
@@ -47,7 +47,7 @@ func (n Node) hardwareNotes() []string {
 	return append(notes, n.deviceNotes()...)
 }
 
-// networkNotes returns what of the node's networks an inventory has no room for.
+// networkNotes returns a note for each part of the node's networks that an inventory cannot describe.
 func (n Node) networkNotes(cluster clusterFile, isDual bool) []string {
 	var notes []string
 	if isDual && !n.Address6.IsValid() {
@@ -92,7 +92,7 @@ func (n Node) deviceNotes() []string {
 	return notes
 }
 
-// unlikeFirst returns what nodes of one cluster share and this one has otherwise than the first.
+// unlikeFirst returns a note for each setting that all nodes of a cluster share, and that differs between this node and the first.
 func (n Node) unlikeFirst(first Node, cluster clusterFile) []string {
 	var notes []string
 	for _, fact := range []struct{ name, has, first string }{

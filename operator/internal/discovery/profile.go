@@ -9,9 +9,9 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// ProfileOf asks a node at its addresses, in the order in which it tells them to others, until it is asked in the network of a default
-// route: what a node has in other networks, such as that of a NAS, is no address of the cluster. Without such a network it is the first
-// address that is the node's own. A virtual address is one of a network of its own, and may lead to another node.
+// ProfileOf queries a node at its addresses, in the order in which it announces them, until one is in the network of a default route: an address in
+// another network, such as that of a NAS, is no address of the cluster. If there is no such address, the first address that is the node's own
+// counts. A virtual address has no network, and may lead to another node.
 func ProfileOf(peer nodeops.Peer, ask func(netip.Addr) (nodeops.Profile, error)) (nodeops.Profile, error) {
 	var failures []string
 	var own []nodeops.Profile

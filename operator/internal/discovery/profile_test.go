@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/discovery"
 )
 
-// TestANodeIsAskedInTheNetworkOfItsGateway: which of the addresses that a node tells others describes it.
+// TestANodeIsAskedInTheNetworkOfItsGateway: which of the addresses that a node announces describes it.
 func TestANodeIsAskedInTheNetworkOfItsGateway(t *testing.T) {
 	t.Parallel()
 	const node, other = "192.168.20.31/24", "10.0.40.31/24"

@@ -6,8 +6,8 @@ import (
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
-// templates returns the template of the cluster on its first host, and those on further hosts: what em-infra has made for this cluster, and
-// else a VMID that nothing has, which an up uses for a new one.
+// templates returns the template of the cluster on its first host, and those on further hosts: the one that em-infra has made for this cluster,
+// else a free VMID, which an up uses for a new one.
 func (c Cluster) templates(host, talosClusterID string) templateKeys {
 	taken := slices.Clone(c.Taken)
 	of := func(node string) (vmid int) {

@@ -48,7 +48,7 @@ func Configurations(node string, want, have []byte) ([]Difference, error) {
 // configuration is a parsed machine configuration.
 type configuration struct {
 	values map[string]string // the leaves by their paths, without secrets
-	whole  []byte            // in Talos' own format, however it was written
+	whole  []byte            // in Talos' own format, regardless of how it was written
 }
 
 var errNoConfiguration = errors.New("cannot be read")
@@ -73,7 +73,7 @@ func readConfiguration(text []byte) (configuration, error) {
 	return configuration{values: values, whole: whole}, nil
 }
 
-// isHidden reports whether a value is not shown: a secret, or a certificate, which is none, but not readable either.
+// isHidden reports whether a value is not shown: it is a secret, or a certificate, which is not secret but not readable either.
 func isHidden(path, value string) bool {
 	return machineconfig.IsSecret(path, value) || strings.HasSuffix(path, ".crt")
 }

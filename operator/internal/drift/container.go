@@ -20,8 +20,9 @@ func OverlookedInContainer(inputs map[string]any, config pve.GuestConfig) map[st
 	return nil
 }
 
-// NestingOfContainer returns whether a container has nesting that it should not have. The provider switches it on, but never off: it sends a
-// feature only if it is on, and deletes none (the same, containerGetFeatures and containerUpdate). The difference says what switches it off.
+// NestingOfContainer returns the difference of a container that has nesting but should not have it; false if there is none. The provider switches
+// nesting on, but never off: it sends a feature only if it is on, and deletes none (the same, containerGetFeatures and containerUpdate). The
+// difference contains the command that switches it off.
 func NestingOfContainer(inputs map[string]any, guest pve.Guest, config pve.GuestConfig) (Difference, bool) {
 	if isTrue(inputs, "features.nesting") || !nests(config) {
 		return Difference{}, false
@@ -36,8 +37,8 @@ func NestingOfContainer(inputs map[string]any, guest pve.Guest, config pve.Guest
 	}, true
 }
 
-// StartOfContainer returns whether a container starts with its host, if that differs from the state. The provider neither reads it nor changes it
-// of a container that is there (the same, containerUpdate), so the difference says what sets it.
+// StartOfContainer returns the difference of a container whose start with its host is not as in the state; false if there is none. The provider
+// neither reads that setting nor changes it for an existing container (the same, containerUpdate), so the difference contains what sets it.
 func StartOfContainer(inputs map[string]any, guest pve.Guest, config pve.GuestConfig) (Difference, bool) {
 	want, have := isTrue(inputs, "startOnBoot"), config["onboot"] == "1"
 	if want == have {

@@ -5,7 +5,7 @@ package drift
 type Difference struct {
 	// Subject is what differs: a node, or a resource of the host.
 	Subject string `json:"subject"`
-	// Property is what of it, as a path.
+	// Property is the path of the property.
 	Property string `json:"property"`
 	// Want and Have are both values; empty for one that is absent. Secrets are replaced.
 	Want string `json:"want"`

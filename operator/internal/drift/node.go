@@ -8,7 +8,7 @@ type Wanted struct {
 	Name string
 	// Talos is the release, e.g. v1.12.4.
 	Talos string
-	// Schematic is the ID of the image's schematic; empty if the image's name does not tell it, as that of one from another source.
+	// Schematic is the ID of the image's schematic; empty if the name of the image does not contain it, as for an image from another source.
 	Schematic string
 	// Configuration is the machine configuration that was last applied. Secret.
 	Configuration []byte

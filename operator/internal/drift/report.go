@@ -16,7 +16,7 @@ type Report struct {
 	Nodes []Difference `json:"nodes"`
 	// Upgrades is what up would do about versions that differ, a sentence each.
 	Upgrades []string `json:"upgrades,omitempty"`
-	// Unread is what could not be asked, a sentence each.
+	// Unread is what could not be queried, a sentence each.
 	Unread []string `json:"unread"`
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Root returns the properties of the Command that has grown the root of a container, by the inputs that the state has, if the container is gone or
-// its root is smaller than the Command has made it. The engine creates such a container anew, with a small root, and would leave the Command as
-// it is, because nothing of it has changed. The difference is empty for a container that is gone, which has its own. A root with a size in another
-// unit cannot be compared, which is an error.
+// Root checks the result of the Command that grows the root of a container; inputs are the Command's inputs in the state. If the container is gone,
+// or its root is smaller than the Command has made it, have are the properties with which the Command runs again. The engine creates a container
+// that is gone anew, with a small root, and would otherwise leave the Command as it is, because nothing of it has changed. The difference is empty
+// for a container that is gone, since that is a difference of its own. A root with a size in another unit cannot be compared, which is an error.
 func Root(inputs map[string]any, exists bool, config pve.GuestConfig) (have map[string]any, difference Difference, err error) {
 	if !exists {
 		return Undone(), Difference{}, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/drift"
 )
 
-// TestRootOfAContainer: a root that is smaller than it was made is grown again, and so is that of a container that somebody has deleted.
+// TestRootOfAContainer: a root that is smaller than it was made is grown again, and so is that of a container that was deleted on the host.
 func TestRootOfAContainer(t *testing.T) {
 	t.Parallel()
 	const grow = "em-infra container grow vmhost 211 "

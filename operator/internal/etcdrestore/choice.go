@@ -40,8 +40,8 @@ func (c Choice) Fits(key []byte) error {
 	)
 }
 
-// SealedByPresentKey refuses a snapshot with Secrets of a key that the cluster has no more since `em-infra rotate encryption-key`: its API
-// servers could not read them.
+// SealedByPresentKey refuses a snapshot whose Secrets are sealed with a key that the cluster no longer has since `em-infra rotate encryption-key`:
+// its API servers could not read them.
 func (c Choice) SealedByPresentKey() error {
 	former, err := c.Opened.SecretsSealed(etcdsnapshot.SealedByAESCBC)
 	if err != nil {
@@ -65,7 +65,7 @@ func sameMinor(snapshot, of, key, taken, wanted string) error {
 		snapshot, of, was, is, key, was))
 }
 
-// parsed returns a version; zero if it is none, as that of a build of one's own may be.
+// parsed returns a version; zero if the text is none, as for a custom build.
 func parsed(text string) versions.Version {
 	version, err := versions.Parse(text)
 	if err != nil {

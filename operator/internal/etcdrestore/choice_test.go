@@ -160,7 +160,7 @@ func TestControlPlanesThatAreOnlyOffAreStarted(t *testing.T) {
 	}
 }
 
-// TestTheOnlyControlPlaneIsNotReplacedWithoutASnapshot of this run, whatever is asked for; a run that was killed after it goes on.
+// TestTheOnlyControlPlaneIsNotReplacedWithoutASnapshot of this run, regardless of what is asked for; a run that was killed after it goes on.
 func TestTheOnlyControlPlaneIsNotReplacedWithoutASnapshot(t *testing.T) {
 	t.Parallel()
 	const cp = "k3s-dev-control-1"
@@ -199,7 +199,7 @@ func TestTheOnlyControlPlaneIsNotReplacedWithoutASnapshot(t *testing.T) {
 	}
 }
 
-// TestTheOnlyControlPlaneIsReplacedAfterASnapshot of this run, whatever an earlier one has begun.
+// TestTheOnlyControlPlaneIsReplacedAfterASnapshot of this run, regardless of what an earlier one has begun.
 func TestTheOnlyControlPlaneIsReplacedAfterASnapshot(t *testing.T) {
 	t.Parallel()
 	for _, begun := range []string{"", "k3s-dev-control-1"} {

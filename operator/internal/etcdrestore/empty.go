@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// order is that to wipe the data of a control plane. Data in another boot is not that which was to be wiped: it has joined others again,
-// which were still there.
+// order is an order to wipe the data of a control plane, with the boot in which it was given. Data in another boot is not the data that was to be
+// wiped: the control plane has joined others again that were still there.
 type order struct {
 	since time.Time
 	boot  string
@@ -24,8 +24,8 @@ type order struct {
 // orders are those to each control plane, by its name.
 type orders map[string]order
 
-// empty wipes the data of etcd on every control plane that answers, all at once: one that is emptied while others still have a quorum
-// would join them again. Those that do not answer are left out, unless that was ordered by a run before.
+// empty wipes the data of etcd on every control plane that answers, all at once: one that is emptied while others still have a quorum would join
+// them again. Those that do not answer are left out, unless an earlier run has ordered them to wipe their data.
 func (r Restore) empty(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, r.Limits.Empty)
 	defer cancel()
@@ -50,7 +50,7 @@ func (r Restore) empty(ctx context.Context) error {
 	return nil
 }
 
-// wipe orders the control planes that have data to wipe it, and returns what is still to come.
+// wipe orders the control planes that have data to wipe it, and returns what is still pending.
 func (r Restore) wipe(ctx context.Context, seen []ControlPlane, ordered orders) error {
 	var left []error
 	for _, node := range seen {

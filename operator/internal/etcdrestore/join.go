@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// Join waits until every control plane that answers is a member of etcd that votes. It returns those that do not answer. One that came
-// back with data of the time before is emptied, since it would never join.
+// Join waits until every control plane that answers is a member of etcd that votes. It returns those that do not answer. One that came back with
+// data from before the restore is emptied, since it would never join.
 func (r Restore) Join(ctx context.Context) (away []ControlPlane, err error) {
 	r.Limits = r.Limits.withDefaults()
 	bounded, cancel := context.WithTimeout(ctx, r.Limits.Join)
@@ -34,8 +34,8 @@ func (r Restore) Join(ctx context.Context) (away []ControlPlane, err error) {
 	return away, nil
 }
 
-// notJoined returns what is still to come, and the control planes that do not answer. It looks at the data first: one that joins is in
-// the list of members before it has any.
+// notJoined returns what is still pending, and the control planes that do not answer. It looks at the data before it looks at the members: one that
+// joins is in the list of members before it has any data.
 func (r Restore) notJoined(ctx context.Context, ordered orders) (left error, away []ControlPlane) {
 	seen := Look(ctx, r.Talosconfig, r.ControlPlanes)
 	members, err := nodeops.Health{Talosconfig: r.Talosconfig, Nodes: r.ControlPlanes}.Members(ctx)
@@ -80,11 +80,11 @@ func problemOf(members []nodeops.EtcdMember, node ControlPlane) (problem string,
 	}
 }
 
-// KeepJoining empties control planes that come back with data of the time before, until the context ends, as while others are being made.
+// KeepJoining empties control planes that come back with data from before the restore, until ctx ends, e.g. while others are being made.
 func (r Restore) KeepJoining(ctx context.Context) {
 	r.Limits = r.Limits.withDefaults()
 	ordered := orders{}
-	_ = poll.Until(ctx, r.Limits.Interval, func(ctx context.Context) (bool, error) { // Join says what is still to come
+	_ = poll.Until(ctx, r.Limits.Interval, func(ctx context.Context) (bool, error) { // Join reports what is still pending
 		_, _ = r.notJoined(ctx, ordered)
 		return false, nil
 	})

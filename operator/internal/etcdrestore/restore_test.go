@@ -78,7 +78,7 @@ func (c *cluster) awaitMembers(count int) {
 	})
 }
 
-// restore returns that of the cluster's etcd, as far as it got.
+// restore returns a restore of the cluster's etcd that goes on from where the last one stopped.
 func (c *cluster) restore() etcdrestore.Restore {
 	return etcdrestore.Restore{
 		Talosconfig: c.Talosconfig(), ControlPlanes: c.nodes, On: c.nodes[min(1, len(c.nodes)-1)], Emptied: c.emptied,
@@ -138,7 +138,7 @@ func TestEtcdIsRestored(t *testing.T) {
 	}
 }
 
-// TestOneThatComesBackLateIsEmptied: its data is of the time before, so it would never join.
+// TestOneThatComesBackLateIsEmptied: its data is from before the restore, so it would never join.
 func TestOneThatComesBackLateIsEmptied(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 3)
@@ -199,7 +199,7 @@ func TestASnapshotThatTalosRefuses(t *testing.T) {
 	c.awaitMembers(1)
 }
 
-// TestARestoreWaitsForWhatRebootsByOrder of a run before that was killed: it is not left out as one that is away.
+// TestARestoreWaitsForWhatRebootsByOrder of an earlier run that was killed: such a node is not left out like one that is away.
 func TestARestoreWaitsForWhatRebootsByOrder(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 3)

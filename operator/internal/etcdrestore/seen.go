@@ -37,7 +37,7 @@ func (s Seen) DataOf(name string) Data {
 	return Silent
 }
 
-// SwitchedOff returns the control planes whose VMs are there and off. They come back with data of the time before.
+// SwitchedOff returns the control planes whose VMs exist and are off. They come back with data from before the restore.
 func (s Seen) SwitchedOff() (names []string) {
 	for _, node := range s.ControlPlanes {
 		if status, isThere := s.Power[node.Name]; isThere && status != "running" && node.Data == Silent {
@@ -47,9 +47,9 @@ func (s Seen) SwitchedOff() (names []string) {
 	return names
 }
 
-// StillRun returns an error for each control plane that is silent and whose machine runs, unless it reboots by order, given the VMIDs by
-// their names. If they and those that are off are a majority, one that is only stopped would stop the restore again, so its machine has to
-// be deleted.
+// StillRun returns an error for each control plane that is silent and whose machine runs, unless it reboots by order. vmids are the VMIDs by the
+// names of the control planes. If these control planes and those that are off are a majority, the machine has to answer or be deleted: if it were
+// only stopped, it would stop the restore again.
 func (s Seen) StillRun(vmids map[string]int) error {
 	var run []error
 	away := len(s.offWithData())
@@ -73,14 +73,14 @@ func (s Seen) StillRun(vmids map[string]int) error {
 	return errors.Join(run...)
 }
 
-// offWithData returns the control planes that are off and were not ordered to delete their data, which may be a quorum of the time before.
+// offWithData returns the control planes that are off and were not ordered to delete their data, which may be a quorum from before the restore.
 func (s Seen) offWithData() []string {
 	return slices.DeleteFunc(s.SwitchedOff(), func(name string) bool { return slices.Contains(s.Ordered, name) })
 }
 
-// MajorityIsOff returns an error if a majority of the control planes is only switched off, given the VMIDs by their names. Switched on by the
-// run, they would be an etcd of their own beside the restored one. An up starts them as long as no data was ordered to be deleted; after that
-// it goes on with the restore, so a person has to.
+// MajorityIsOff returns an error if a majority of the control planes is only switched off. vmids are the VMIDs by the names of the control planes.
+// If the run switched them on, they would form an etcd of their own beside the restored one. An up starts them as long as no data was ordered to be
+// deleted; after that it goes on with the restore, so the user has to start them.
 func (s Seen) MajorityIsOff(vmids map[string]int) error {
 	off := s.offWithData()
 	if len(off) < len(s.ControlPlanes)/2+1 {

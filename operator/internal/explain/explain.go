@@ -23,11 +23,11 @@ type Explanation struct {
 	Meaning string `json:"meaning"`
 	// Do is what mends it.
 	Do string `json:"do"`
-	// Safe reports whether to go on is safe; it begins with yes or no.
+	// Safe states whether it is safe to go on; it begins with yes or no.
 	Safe string `json:"safe"`
 	// Commands are those in Do and Safe, in their order.
 	Commands []string `json:"commands"`
-	// Failure is its number in docs/failures.md, empty for one that has none. It is not printed: to users the number says nothing.
+	// Failure is its number in docs/failures.md, empty for one that has none. It is not printed: the number means nothing to users.
 	Failure string `json:"-"`
 	// Source is where the text of the error comes from: a source file of the program, or a report.
 	Source string `json:"source"`

@@ -84,7 +84,7 @@ func TestTheErrorOfTheSample(t *testing.T) {
 
 }
 
-// TestAQuotedTimeIsNoMore: gRPC quotes the error of a handshake.
+// TestAQuotedTimeIsNoMore: gRPC quotes the error of a handshake, and the text from the quote on is no part of the time.
 func TestAQuotedTimeIsNoMore(t *testing.T) {
 	t.Parallel()
 	found := explain.Text(`authentication handshake failed: x509: certificate has expired or is not yet valid: current time 2026-11-22T12:12:24Z is after 2026-11-21T12:12:22Z"): no answer`)

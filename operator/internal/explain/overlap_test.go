@@ -27,7 +27,7 @@ var covers = map[string][]string{
 	"storage-class":         {"immutable-field"},
 }
 
-// TestNoRowTakesWhatIsAnothers: only its own row and the rows in covers match an error, whatever the order of the table.
+// TestNoRowTakesWhatIsAnothers: only its own row and the rows in covers match an error, regardless of the order of the table.
 func TestNoRowTakesWhatIsAnothers(t *testing.T) {
 	t.Parallel()
 	for name, texts := range examples {

@@ -3,8 +3,8 @@ package explain
 // storesLater is the safety of a run of addons.etcdBackup that fails.
 const storesLater = "yes: the cluster runs, and the next snapshot is taken by the schedule; those in the bucket are untouched"
 
-// clusterBackups contains what the pods of addons.etcdBackup say, and Talos about the account that they use. They quote servers and nodes,
-// so they stand before those.
+// clusterBackups contains the errors of the pods of addons.etcdBackup, and those of Talos about the account that they use. They quote servers and
+// nodes, so they stand before the errors of those.
 var clusterBackups = []row{
 	{
 		name: "talos-account-refused", speaker: talos, source: "siderolabs/talos kubeaccess/serviceaccount/crd_controller.go; siderolabs/talos-backup#55",

@@ -28,7 +28,7 @@ type server struct {
 	parts    []part
 }
 
-// frames are the classes of the frames of clusters, so that one is told from the next.
+// frames are the classes of the frames of clusters, which distinguish one cluster from the next.
 var frames = []string{"violet", "rose", "olive", "cyan"}
 
 func (s Site) scene() scene {

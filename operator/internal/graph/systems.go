@@ -28,7 +28,7 @@ type System struct {
 	Cards []string
 	// Cores, MemoryMiB and DiskGiB are its size.
 	Cores, MemoryMiB, DiskGiB int
-	// Status is what its host says, such as running. Default: empty, the host was not asked.
+	// Status is the status that its host reports, such as running. Default: empty, the host was not asked.
 	Status string
 }
 

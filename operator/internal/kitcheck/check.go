@@ -1,5 +1,5 @@
-// Package kitcheck tells whether a cluster can be rebuilt from a recovery kit: whether its parts are sound and belong together, and
-// whether they are those of the cluster as this machine describes it and as it runs.
+// Package kitcheck checks whether a cluster can be rebuilt from a recovery kit: whether its parts are sound and belong together, and whether they
+// are those of the cluster as this machine describes it and as it runs.
 package kitcheck
 
 import (

@@ -72,7 +72,7 @@ func TestAKitThatDoesNotFit(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*testing.T, *kit)
-		// at is the line of a sound kit in whose place the lines are that are wanted; a negative one stands for two lines.
+		// at is the line of a sound kit that the lines of want replace; a negative value replaces two lines.
 		at   int
 		want []string
 	}{

@@ -41,8 +41,8 @@ func (c *checks) inventory() {
 	c.againstInventory(inv.Nodes, here.Nodes, differ)
 }
 
-// againstInventory compares the machines: the state in the kit has none of later ones. Other differences are lost in a rebuild, and no
-// more than that.
+// againstInventory compares the machines: the state in the kit does not have those that were added later. Any other difference is only lost in a
+// rebuild.
 func (c *checks) againstInventory(kit, here inventory.Nodes, files []string) {
 	later, gone := without(here, kit), without(kit, here)
 	switch {
@@ -68,8 +68,8 @@ func without(nodes, others inventory.Nodes) []string {
 	return missing
 }
 
-// differing returns the names of the files that are not the same in the kit and in a folder, or are in one of them alone, in order. With an
-// error, those that the folder alone has may be lacking.
+// differing returns the names of the files that are not the same in the kit and in a folder, or are in one of them alone, in order. If there is an
+// error, files that only the folder has may be missing from names.
 func differing(files map[string][]byte, folder string) (names []string, err error) {
 	here, err := recoverykit.Below(folder)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(here.Files, slices.Collect(maps.Keys(files))...)))) {

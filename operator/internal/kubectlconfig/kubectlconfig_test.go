@@ -28,7 +28,7 @@ var (
 	another = kubectlconfig.Owner{Stack: "home", Project: "/project", Rehearsed: true}
 )
 
-// work is the file of somebody who has a cluster at work; its paths are relative to it.
+// work is the kubeconfig of a user who has a cluster at work; its paths are relative to it.
 const work = `apiVersion: v1
 kind: Config
 preferences: {}
@@ -115,11 +115,12 @@ func TestMergeIntoNothing(t *testing.T) {
 	requireMeans(t, "apiVersion: v1\nkind: Config\n", file)
 }
 
-// TestMergeBesideOthers: theirs stays, the copy is what was, a second merge changes nothing, and what is left afterwards means what was there.
+// TestMergeBesideOthers: the user's entries stay, the copy has the former text, a second merge changes nothing, and in the end the file means what
+// it meant at first.
 func TestMergeBesideOthers(t *testing.T) {
 	t.Parallel()
 	file := write(t, work)
-	require.NoError(t, os.Chmod(file, 0o644)) //nolint:gosec // as somebody has left it
+	require.NoError(t, os.Chmod(file, 0o644)) //nolint:gosec // as a user has left it
 	changed, err := merge(file, of("home", "a"), home, false)
 	require.NoError(t, err)
 	require.Equal(t, file+".before-em-infra", changed.Copy)

@@ -11,7 +11,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Owner tells the entries of one stack from those of another.
+// Owner distinguishes the entries of one stack from those of another.
 type Owner struct {
 	// Stack is the name of the stack. Required.
 	Stack string `json:"stack"`
@@ -33,8 +33,8 @@ const extension = "em-infra"
 // ErrOther means that an entry of the same name is not that of the stack.
 var ErrOther = errors.New("is there already, and is not of this stack")
 
-// Merge puts cluster, user and context of a kubeconfig, which has one of each, into another. With use, its context becomes the current one.
-// Entries of the same name that it has put there before are replaced; of others the error is [ErrOther], unless they are the same.
+// Merge puts cluster, user and context of a kubeconfig, which has one of each, into another. With use, its context becomes the current one. Entries
+// of the same name that it has put there before are replaced; for entries of others the error is [ErrOther], unless they are the same.
 func Merge(into, from *clientcmdapi.Config, owner Owner, use bool) error {
 	name, context, err := only(from)
 	if err != nil {
@@ -73,8 +73,8 @@ func makeCurrent(config *clientcmdapi.Config, name string, use bool) {
 	}
 }
 
-// Unmerge removes what was put in for a stack, and reports whether there was anything. If its context is the current one, the former one is
-// that again.
+// Unmerge removes what was put in for a stack, and reports whether there was anything. If its context is the current one, the context that was
+// current before becomes that again.
 func Unmerge(config *clientcmdapi.Config, owner Owner) bool {
 	found := false
 	for name, context := range config.Contexts {
@@ -139,7 +139,7 @@ type entry interface {
 	*clientcmdapi.Cluster | *clientcmdapi.AuthInfo | *clientcmdapi.Context
 }
 
-// same reports whether two entries have the same content, wherever they come from.
+// same reports whether two entries have the same content, regardless of their origin.
 func same[T entry](a, b T) bool {
 	first, second := plain(a), plain(b)
 	return reflect.DeepEqual(first, second)

@@ -61,7 +61,7 @@ func (b Bundle) Talosconfig(cluster string, as role.Role, valid Lifetime, addres
 type KubernetesUser struct {
 	// Name is the name of the user.
 	Name string
-	// Groups of the user. system:masters may do everything, whatever the RoleBindings say.
+	// Groups of the user. system:masters may do everything, regardless of the RoleBindings.
 	Groups []string
 }
 

@@ -22,7 +22,7 @@ type question struct {
 	kinds []manifest.Kind
 	// open reports whether there is something to ask.
 	open func(given Answers, proposed Plan, site Site) bool
-	// proposed is the answer of somebody who presses enter; empty for none.
+	// proposed is the answer if the user only presses enter; empty for none.
 	proposed func(Plan) string
 	// set takes an answer.
 	set func(*Answers, string) error
@@ -185,7 +185,7 @@ func (q question) isFor(kind manifest.Kind) bool {
 	return slices.Contains(q.kinds, kind)
 }
 
-// proposed returns what would be proposed after the answers so far. What that lacks is asked, or said in the end.
+// proposed returns what would be proposed after the answers so far. What it lacks is asked for, or reported in the end.
 func (s Site) proposed(answers Answers) Plan {
 	switch answers.kind() {
 	case manifest.Hosts:

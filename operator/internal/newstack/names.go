@@ -27,7 +27,7 @@ func checkCluster(flag, name, otherwise string) error {
 	return checkName(flag, name, longestNode, "the cluster and its nodes are named after it", otherwise)
 }
 
-// checkName checks a name that others begin with. A name that is missing is no concern of it.
+// checkName checks a name that others begin with. A missing name is not checked.
 func checkName(flag, name, end, because, otherwise string) error {
 	isValid := func(name string) bool { return len(validation.IsDNS1123Label(name+end)) == 0 }
 	if name == "" || isValid(name) {

@@ -106,7 +106,7 @@ func (p *proposal) ownNetwork() (own ownNetwork) {
 	return own
 }
 
-// beside returns the first of others that does not overlap with the nodes' network; nothing if the default does not.
+// beside returns the first of others that does not overlap with the nodes' network; the zero value if usual, the default, does not overlap.
 func (p *proposal) beside(usual []netip.Prefix, others ...string) netip.Prefix {
 	overlaps := func(prefix netip.Prefix) bool { return prefix.Overlaps(p.Network) }
 	if !slices.ContainsFunc(usual, overlaps) {
@@ -117,7 +117,7 @@ func (p *proposal) beside(usual []netip.Prefix, others ...string) netip.Prefix {
 			return prefix
 		}
 	}
-	return netip.Prefix{} // the check of the inventory says so
+	return netip.Prefix{} // the check of the inventory reports it
 }
 
 // roomyBits is the longest prefix of a network in which addresses are handed out from the tenth on.

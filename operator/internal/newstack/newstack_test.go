@@ -25,7 +25,7 @@ func address(text string) netip.Addr { return netip.MustParseAddr(text) }
 
 func count(number int) *int { return &number }
 
-// written are sites and answers whose files are golden. Each is valid, canonical, and what the rules of a preflight find nothing wrong with.
+// written are sites and answers whose files are golden. Each is valid, canonical, and passes the rules of a preflight.
 var written = []struct {
 	name    string
 	site    func(*testing.T) newstack.Site

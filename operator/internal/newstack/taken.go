@@ -51,7 +51,7 @@ func (t taken) gpuOf(gpu preflight.FreeGPU) (stack string, is bool) {
 	return stack, is
 }
 
-// addClaims takes what a stack has that is no cluster.
+// addClaims adds the claims of a stack that is no cluster.
 func (t taken) addClaims(beside inventory.Beside) {
 	for _, claim := range beside.Inventory.Claims() {
 		value := claim.ID.Value

@@ -98,7 +98,7 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// TestTheProbeFinds: what the probe and the log are asked for, they find.
+// TestTheProbeFinds: the probe and the log find the faults that they are asked for.
 func TestTheProbeFinds(t *testing.T) {
 	t.Parallel()
 	if !*browser {

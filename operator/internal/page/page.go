@@ -50,7 +50,7 @@ type Copy struct {
 	Name string
 	// Taken is when.
 	Taken time.Time
-	// Place says where it lies.
+	// Place is where it is stored.
 	Place string
 }
 
@@ -136,7 +136,7 @@ func (v view) Pictured() string {
 	return "Picture"
 }
 
-// Undiffered says that nothing differs from the inventory.
+// Undiffered returns the sentence that nothing differs from the inventory.
 func (v view) Undiffered() string {
 	switch v.Kind {
 	case manifest.Hosts:
@@ -162,7 +162,7 @@ func (v view) Facts() []status.Line { return v.Status.Facts(v.hide) }
 // Findings are the problems, each with what to do.
 func (v view) Findings() []status.Line { return v.Status.Findings(v.hide) }
 
-// Verdict says in a few words whether something needs attention.
+// Verdict returns in a few words whether something needs attention.
 func (v view) Verdict() string {
 	switch lacks := len(v.Status.Lacks()); {
 	case lacks == 1:

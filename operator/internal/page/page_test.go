@@ -38,7 +38,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestTheVerdict: a page calls nothing as the inventory says that was not compared.
+// TestTheVerdict: a page does not claim that something is as the inventory says if it was not compared.
 func TestTheVerdict(t *testing.T) {
 	t.Parallel()
 	differs := []drift.Difference{{Subject: "k3s-dev-cp-1", Property: "Talos", Want: "v1.12.4", Have: "v1.12.3"}}

@@ -73,7 +73,7 @@ func (v siteView) Unsound() int {
 	return len(slices.DeleteFunc(v.Rows(), siteRow.IsSound))
 }
 
-// Verdict says in a few words whether a stack needs attention.
+// Verdict returns in a few words whether a stack needs attention.
 func (v siteView) Verdict() string {
 	if number := v.Unsound(); number > 0 {
 		return fmt.Sprintf("%d of %s not sound", number, manifest.Counted(len(v.Stacks), "stack"))
@@ -105,7 +105,7 @@ func (r siteRow) Verdict() string {
 	}
 }
 
-// LastRun says what the last run was and how it ended. If it left no artifacts here, that is what the state says.
+// LastRun returns what the last run was and how it ended. If it left no artifacts here, the text is from the state.
 func (r siteRow) LastRun() string {
 	switch {
 	case r.Last != nil:

@@ -42,7 +42,7 @@ func TestTimeline(t *testing.T) {
 	require.Equal(t, "18 created", timeline.Changes)
 }
 
-// TestBarsLieInTheRun: whatever the times, a bar can be seen and lies within its track, and those of a row do not overlap.
+// TestBarsLieInTheRun: for all times, a bar can be seen and lies within its track, and those of a row do not overlap.
 func TestBarsLieInTheRun(t *testing.T) {
 	t.Parallel()
 	for _, seconds := range []float64{0, 0.1, 1000} {
@@ -87,7 +87,7 @@ func TestLanes(t *testing.T) {
 	}, lanes)
 }
 
-// TestAChainEnds: operations of a summary that somebody edited do not wait for one another for ever.
+// TestAChainEnds: operations of a summary that was edited do not wait for one another for ever.
 func TestAChainEnds(t *testing.T) {
 	t.Parallel()
 	s := summary("up", 10,

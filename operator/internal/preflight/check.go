@@ -39,7 +39,7 @@ type Check struct {
 // Report contains all checks in a fixed order.
 type Report []Check
 
-// ByHand returns the checks whose findings a person ends on a host.
+// ByHand returns the checks whose findings a person has to resolve on a host.
 func (r Report) ByHand() Report {
 	return slices.DeleteFunc(slices.Clone(r), func(check Check) bool { return len(check.Commands) == 0 })
 }

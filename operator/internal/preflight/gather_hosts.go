@@ -46,7 +46,7 @@ func (g *gatherer) host(ctx context.Context, name string) {
 		func(v Reading[[]pve.Mapping]) { keep(func(h *Host) { h.Mappings = v }) })
 }
 
-// passthrough starts reading what a host tells about passthrough.
+// passthrough starts reading what a host reports about passthrough.
 func (g *gatherer) passthrough(ctx context.Context, name string) {
 	read(g, func() (passthrough.Facts, error) { return g.subject.Host.Passthrough(ctx, name) },
 		func(v Reading[passthrough.Facts]) { g.keep(name)(func(h *Host) { h.Passthrough = v }) })

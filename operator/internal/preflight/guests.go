@@ -26,9 +26,8 @@ func (found Snapshot) isOurs(guest pve.Guest, node inventory.Node) bool {
 	return found.belongs(guest) && found.looksLike(guest, node)
 }
 
-// looksLike reports whether a guest with a node's VMID looks like that node: it is a machine with the node's present or former name,
-// or with the node's MAC address if somebody has renamed it. The MAC address is derived from the cluster's name and the VMID unless
-// the inventory sets it.
+// looksLike reports whether a guest with a node's VMID looks like that node: it is a machine with the node's present or former name, or with the
+// node's MAC address if it was renamed on the host. The MAC address is derived from the cluster's name and the VMID unless the inventory sets it.
 func (found Snapshot) looksLike(guest pve.Guest, node inventory.Node) bool {
 	if guest.Type != qemu || bool(guest.Template) {
 		return false
@@ -43,9 +42,9 @@ func (found Snapshot) isNamed(guest pve.Guest, node string) bool {
 	return guest.Name == node || renamed && (guest.Name == former || strings.HasSuffix(former, "-"+guest.Name))
 }
 
-// isBeingMade reports whether a task has only begun to create a guest: it has no name, which Proxmox VE shows as "VM 101", and it
-// has a lock, or is empty after somebody has removed the lock (qemu-server QemuConfig.pm, create_and_lock_config; QemuServer.pm,
-// vmstatus). Its owner is known only after its creation; recovery deletes incomplete machines.
+// isBeingMade reports whether a task has only begun to create a guest: it has no name, which Proxmox VE shows as "VM 101", and it has a lock, or is
+// empty after a user has removed the lock (qemu-server QemuConfig.pm, create_and_lock_config; QemuServer.pm, vmstatus). Its owner is known only
+// after its creation; recovery deletes incomplete machines.
 func isBeingMade(guest pve.Guest, config Reading[pve.GuestConfig]) bool {
 	return guest.Type == qemu && isNameless(guest, config)
 }
@@ -57,8 +56,8 @@ func isNameless(guest pve.Guest, config Reading[pve.GuestConfig]) bool {
 	return nameless && (locked || len(config.Value) > 0 && config.Value.IsEmpty())
 }
 
-// strangers returns the guests that are neither nodes nor templates of the inventory, sorted by VMID. A node's machine with another VMID is
-// none if the state knows it: a run deletes it before it creates the next one.
+// strangers returns the guests that are neither nodes nor templates of the inventory, sorted by VMID. A node's machine with another VMID is no
+// stranger if the state knows it: a run deletes it before it creates the next one.
 func strangers(inv *inventory.Inventory, found Snapshot) []pve.Guest {
 	own := vmids(inv)
 	all := slices.DeleteFunc(slices.Clone(found.Guests.Value), func(guest pve.Guest) bool {

@@ -38,8 +38,8 @@ func (s *collector) mappedDevices(ctx context.Context, reader pve.Reader, inv *h
 	return found
 }
 
-// mappedPassthrough checks that machines could have the devices of the mappings. A slow report of a host takes nothing of the time of the other
-// checks, nor of that of other hosts.
+// mappedPassthrough checks that machines could have the devices of the mappings. A slow report of a host does not reduce the time for the other
+// checks or for other hosts.
 func (s *collector) mappedPassthrough(ctx context.Context, host pve.Connection, inv *hosts.Inventory, found map[string][]pve.PCIDevice) {
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

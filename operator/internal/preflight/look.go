@@ -58,7 +58,7 @@ func (found Snapshot) MayRead() bool {
 	return false
 }
 
-// Addresses returns the IP addresses in the configurations of guests and those of the hosts' bridges, each with whose it is.
+// Addresses returns the IP addresses in the configurations of guests and those of the hosts' bridges, each with the name of its owner.
 func (found Snapshot) Addresses() map[netip.Addr]string {
 	used := map[netip.Addr]string{}
 	for _, guest := range found.Guests.Value {
@@ -114,8 +114,8 @@ type FreeGPU struct {
 	DeviceID, SubsystemID string
 }
 
-// FreeGPUs returns the devices of a host that could be passed through, by their addresses: an NVIDIA driver of this Talos version drives them,
-// they are alone in their IOMMU group, and no guest has them. reasons says of each other GPU why it is none.
+// FreeGPUs returns the devices of a host that could be passed through, by their addresses: an NVIDIA driver of this Talos version drives them, they
+// are alone in their IOMMU group, and no guest has them. For each other GPU, reasons contains why it is not free.
 func (found Snapshot) FreeGPUs(host, talos string) (free []FreeGPU, reasons []string) {
 	g := gpuHost{collector: &collector{}, name: host, talos: talos, Host: found.Hosts[host], strangers: found.Guests.Value, configs: found.Configs}
 	for _, device := range gpusOn(g.Devices.Value) {

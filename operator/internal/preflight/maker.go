@@ -30,8 +30,8 @@ func (m Maker) remedy(what string) action {
 	return action{do: fmt.Sprintf("run `em-infra up %s`, whose hosts.yaml has %s", m.Place, what), madeBy: m.Place}
 }
 
-// storageRemedy returns what to do about a storage that a host lacks, or that does not take a content type: the run of the stack that
-// makes it, or what is said otherwise.
+// storageRemedy returns what to do about a storage that a host lacks, or that does not take a content type: the run of the stack that makes it, or
+// the text otherwise if no stack does.
 func (m Makers) storageRemedy(name, host, content, otherwise string) action {
 	if maker, makes := m.makerOfStorage(name, host, content); makes {
 		return maker.remedy("the storage " + name + " for " + content)

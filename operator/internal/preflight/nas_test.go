@@ -68,7 +68,7 @@ func TestABoxThatCanTakeTheStorage(t *testing.T) {
 	}, checksOfNAS(preflight.Evaluate(inv, found)))
 }
 
-// TestTheBoxIsJudgedWithoutAHost, since both are mended at once then.
+// TestTheBoxIsJudgedWithoutAHost, so that the user can repair both at once.
 func TestTheBoxIsJudgedWithoutAHost(t *testing.T) {
 	t.Parallel()
 	inv, found := soundNAS(t)
@@ -215,7 +215,7 @@ func TestFindingsAboutABox(t *testing.T) {
 	}
 }
 
-// TestARunThatSparesTheBoxIsNotRefused: what fails there is a warning, whatever it is.
+// TestARunThatSparesTheBoxIsNotRefused: every failure there is only a warning.
 func TestARunThatSparesTheBoxIsNotRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -278,7 +278,7 @@ func TestWithoutAPoolNothingIsSaidOfDatasets(t *testing.T) {
 	}}, checksOfNAS(preflight.Evaluate(inv, found).Unsound()))
 }
 
-// TestTheRolesAreThoseOfTheInventory: what is not used needs none.
+// TestTheRolesAreThoseOfTheInventory: what the inventory does not use needs no role.
 func TestTheRolesAreThoseOfTheInventory(t *testing.T) {
 	t.Parallel()
 	for storage, want := range map[string]string{
@@ -370,7 +370,7 @@ func TestABoxThatLetsNobodyIn(t *testing.T) {
 	}
 }
 
-// TestThePatienceWithABox is the run's own: when it is over, the box is not connected to, however long a handshake may take.
+// TestThePatienceWithABox is that of the run: when it is over, the box is not connected to, no matter how long a handshake may take.
 func TestThePatienceWithABox(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -391,7 +391,7 @@ func TestThePatienceWithABox(t *testing.T) {
 	require.Equal(t, mine.LocalAddr().String(), first.RemoteAddr().String(), "no connection came before it")
 }
 
-// TestABoxThatDoesNotAnswer costs the readings of the host nothing, and is a finding with what to do.
+// TestABoxThatDoesNotAnswer does not delay the readings of the host, and is a finding with what to do.
 func TestABoxThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -443,7 +443,7 @@ func TestABoxThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// silent returns the address of a listener that accepts connections and says nothing.
+// silent returns the address of a listener that accepts connections and sends nothing.
 func silent(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -461,7 +461,7 @@ func silent(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// TestAUserWithoutRoles is told which it lacks, and what could not be read for it.
+// TestAUserWithoutRoles: the report names the roles that the user lacks, and what could not be read without them.
 func TestAUserWithoutRoles(t *testing.T) {
 	t.Parallel()
 	subject, box := boxed(t)

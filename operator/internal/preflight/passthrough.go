@@ -62,7 +62,7 @@ func (s *collector) driversUnread(check, host string, facts passthrough.Facts, d
 	}
 }
 
-// asksForPassthrough reports whether a host has to be asked what it tells about passthrough: its report takes some seconds.
+// asksForPassthrough reports whether a host has to be asked for its report about passthrough, which takes some seconds.
 func asksForPassthrough(devices []pve.PCIDevice, wanted []string) bool {
 	return slices.ContainsFunc(wanted, func(address string) bool {
 		device, there := deviceAt(devices, address)

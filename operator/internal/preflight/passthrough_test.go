@@ -24,7 +24,7 @@ import (
 // onPVE1 is the remedy of a finding that a person ends on pve1.
 const onPVE1 = "run these commands on pve1 as root, which the API of Proxmox VE cannot do, then run `em-infra preflight`"
 
-// vfioCommands give the card of pve1 to vfio-pci, which is its only display.
+// vfioCommands give the card of pve1, its only display, to vfio-pci.
 var vfioCommands = []string{
 	"# no display is left to the host: its screen stays black from the",
 	"# reboot on, so check first that you reach the host by SSH",

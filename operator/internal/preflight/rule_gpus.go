@@ -46,7 +46,7 @@ type gpuHost struct {
 	talos     string
 	strangers []pve.Guest
 	configs   map[int]Reading[pve.GuestConfig]
-	// remedy returns what to do about a missing mapping: the run of the stack that makes it, or what is said otherwise.
+	// remedy returns what to do about a missing mapping: the run of the stack that makes it, or the text otherwise if no stack does.
 	remedy func(mapping, otherwise string) action
 }
 

@@ -62,7 +62,7 @@ func checkISOs(s *collector, inv *inventory.Inventory, found Snapshot) {
 			isThere, asked := found.ISOs[drive.iso]
 			isOurs := drive.storage() == inv.Cluster.Proxmox.ISOStorage && imageOf(drive.iso.Volume).wantedBy(inv, found)
 			switch {
-			case !asked || isThere.Value || isOurs || errors.Is(isThere.Err, pve.ErrForbidden): // a storage of former days may be none of the token's
+			case !asked || isThere.Value || isOurs || errors.Is(isThere.Err, pve.ErrForbidden): // the token may have no access to a storage that was used formerly
 			case isThere.Err != nil:
 				s.warn("iso", fmt.Sprintf("see `pvesm status` on %s", drive.iso.Host), "whether %s in the drive %s of %s is there cannot be read (%s)",
 					drive.iso.Volume, drive.key, node.Name, inOneLine(isThere.Err))

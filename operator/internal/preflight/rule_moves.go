@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// checkMove checks a machine that is on another host than its node. Either the inventory was edited, and a run moves the machine, or
-// somebody has migrated it (F23).
+// checkMove checks a machine that is on another host than its node. Either the inventory was edited, and a run moves the machine, or it was
+// migrated by hand (F23).
 func checkMove(s *collector, node inventory.Node, guest pve.Guest, found Snapshot) {
 	stands := fmt.Sprintf("VM %d (%s) stands on %s, not on %s", node.VMID, node.Name, guest.Node, node.Host)
 	back := fmt.Sprintf("set host: %s for it in nodes.yaml", guest.Node)

@@ -31,7 +31,7 @@ const (
 	Unrehearsed
 )
 
-// checkNameservers checks that the systems run that the nodes have as nameservers. Without any server a node finds neither the registry of its
+// checkNameservers checks that the systems which the nodes have as nameservers run. Without any server a node finds neither the registry of its
 // images nor a time server, and a run would wait for it in vain; with another one it goes on.
 func checkNameservers(s *collector, _ *inventory.Inventory, found Snapshot) {
 	mark := len(s.checks)

@@ -46,7 +46,7 @@ func judgeNAS(s *collector, cluster inventory.Cluster, nas NAS) {
 	}
 }
 
-// boxRefused adds a failure of asking the box. What a method answers may have no remedy of its own, or attributes in its place.
+// boxRefused adds a failure of a query to the box. The error of a method may have no remedy of its own, or attributes in its place.
 func (s *collector) boxRefused(name string, err error) {
 	if _, do := remedy.Split(err); do == "" && errors.As(err, new(*truenas.Error)) {
 		s.fail(name, "see /var/log/middlewared.log on the box, then run it again", "%s", inOneLine(err))

@@ -76,7 +76,7 @@ func (i templateImage) wantedBy(inv *inventory.Inventory, found Snapshot) bool {
 	return i.version == inv.Cluster.Talos.Version.String() && i.hasSchematic(found.Factory.Schematic)
 }
 
-// hasSchematic reports whether it may be of a schematic: an ID that is not known, here or there, is no difference.
+// hasSchematic reports whether the image may be of a schematic: if one of the two IDs is unknown, that is no difference.
 func (i templateImage) hasSchematic(id string) bool {
 	return id == "" || strings.HasPrefix(id, i.schematic)
 }

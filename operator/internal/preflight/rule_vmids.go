@@ -6,8 +6,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// checkVMIDs looks for VMIDs that other guests use: nothing reserves a VMID between the check and the creation (F20), and a machine
-// that somebody has migrated would be moved back or replaced (F23).
+// checkVMIDs looks for VMIDs that other guests use: nothing reserves a VMID between the check and the creation (F20), and a machine that was
+// migrated by hand would be moved back or replaced (F23).
 func checkVMIDs(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if found.Guests.Err != nil {
 		s.unread("vmid", "the list of VMs", found.Guests.Err)

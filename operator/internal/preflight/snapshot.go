@@ -64,7 +64,7 @@ type Host struct {
 	Bridges  Reading[[]pve.Bridge]
 	Devices  Reading[[]pve.PCIDevice]
 	Mappings Reading[[]pve.Mapping]
-	// Passthrough is what the host tells about itself; not read for a host without GPU workers.
+	// Passthrough is what the host reports about passthrough; not read for a host without GPU workers.
 	Passthrough Reading[passthrough.Facts]
 	// FactoryErr is the error if the host does not reach the Image Factory.
 	FactoryErr error

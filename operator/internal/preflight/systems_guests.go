@@ -39,7 +39,7 @@ func (s *collector) systemGuests(ctx context.Context, reader pve.Reader, subject
 	}
 }
 
-// vmidClaim is what a VMID is to be.
+// vmidClaim is what a VMID is to be used for.
 type vmidClaim struct {
 	name string
 	vmid int
@@ -73,8 +73,8 @@ func (s *collector) systemVMID(ctx context.Context, reader pve.Reader, guests []
 	return nil, false
 }
 
-// strangerAmongSystems returns whose a guest is that is not ours, if that is known, and what to do. Another VMID replaces a system that exists, so it
-// is no remedy for one that the state knows.
+// strangerAmongSystems returns the owner of a guest that is not ours, if it is known, and what to do. Another VMID in the inventory replaces an
+// existing system, so it is no remedy for a system that the state knows.
 func strangerAmongSystems(guest pve.Guest, claim vmidClaim, description string) (whose, remedy string) {
 	stack := ownership.StackOfSystem(description)
 	another := fmt.Sprintf("give %s another vmid in systems.yaml", claim.name)
@@ -92,8 +92,8 @@ func strangerAmongSystems(guest pve.Guest, claim vmidClaim, description string) 
 	}
 }
 
-// made reports whether the stack has made a guest. Where its description has a mark, only that counts: a machine made by hand, or that of a copy of
-// this stack, can have the name. A guest whose description was edited is ours if the state has its VMID; a run then writes the mark.
+// made reports whether the stack has made a guest. If its description has a mark, only the mark counts: a machine made by hand, or that of a copy
+// of this stack, can have the name. A guest whose description was edited is ours if the state has its VMID; a run then writes the mark.
 func (subject SystemsSubject) made(vmid int, description string) bool {
 	if stack := ownership.StackOfSystem(description); stack != "" {
 		return stack == subject.Stack

@@ -40,7 +40,7 @@ func (s *collector) systemPrivileges(ctx context.Context, reader pve.Reader, sub
 	reportPrivileges(s, asked, release, token.String(), privileges)
 }
 
-// release returns the release of Proxmox VE, on which the names of privileges depend. A check that cannot read it says so.
+// release returns the release of Proxmox VE, on which the names of privileges depend. If it cannot be read, that is a finding of the check.
 func (s *collector) release(ctx context.Context, reader pve.Reader, check string) (release role.Release, isRead bool) {
 	version, err := reader.Version(ctx)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// systemSnapshots checks that the token may take snapshots of the systems that are to have some, and that the storages of those that exist
-// can. What Proxmox VE says about a storage, it says about a disk, so nothing is known before a system is there.
+// systemSnapshots checks that the token may take snapshots of the systems that are to have some, and that the storages of those that exist can.
+// Proxmox VE reports that for a disk and not for a storage, so nothing is known before a system exists.
 func (s *collector) systemSnapshots(ctx context.Context, reader pve.Reader, subject SystemsSubject) {
 	var asked []systems.System
 	for _, system := range subject.Inventory.File.Systems() {

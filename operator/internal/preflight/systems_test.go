@@ -192,7 +192,7 @@ func TestATokenThatMayTakeNoSnapshots(t *testing.T) {
 	require.Empty(t, unsound(t, subject.Host, systemsOf(t, "name: home", "name: home\nsnapshots: {keep: 0}")), "none are taken")
 }
 
-// TestStoragesThatTakeNoSnapshots: a raw file cannot, which the host knows of a system that is there.
+// TestStoragesThatTakeNoSnapshots: a raw file cannot have any, which the host reports for an existing system.
 func TestStoragesThatTakeNoSnapshots(t *testing.T) {
 	t.Parallel()
 	config := forSystems(emulatedConfig(schema.Release91))
@@ -236,8 +236,8 @@ func TestAStackOfHostsMakesWhatSystemsLack(t *testing.T) {
 	}, remedies)
 }
 
-// TestVMIDsOfSystems: a guest is ours if its description says so, whatever its name, or if it says nothing and the state knows it. A name proves
-// nothing: a machine that was made by hand, or by a copy of the stack, can have it.
+// TestVMIDsOfSystems: a guest is ours if its description says so, regardless of its name, or if the description says nothing and the state knows
+// the guest. A name proves nothing: a machine that was made by hand, or by a copy of the stack, can have it.
 func TestVMIDsOfSystems(t *testing.T) {
 	t.Parallel()
 	const lost = ", which the state does not know, and whose description does not say that this stack has made it: " +

@@ -12,9 +12,9 @@ func (found Snapshot) owner(guest pve.Guest) (owner ownership.Owner, isMarked bo
 	return ownership.In(found.Configs[guest.VMID].Value["description"])
 }
 
-// belongs reports whether a guest is a machine of this stack. Only the mark in its description counts: a copy of a stack has
-// the same names, VMIDs and MAC addresses. A guest without a mark, because somebody has edited the description or a release
-// without marks created it, belongs to this stack if its state has the VMID; a run then writes the mark.
+// belongs reports whether a guest is a machine of this stack. Only the mark in its description counts: a copy of a stack has the same names, VMIDs
+// and MAC addresses. A guest without a mark, because its description was edited or a release without marks created it, belongs to this stack if its
+// state has the VMID; a run then writes the mark.
 func (found Snapshot) belongs(guest pve.Guest) bool {
 	owner, isMarked := found.owner(guest)
 	if isMarked {

@@ -109,7 +109,7 @@ func isPassing(message apitype.DiagnosticEvent) bool {
 	return message.Severity == "debug" || message.Ephemeral && !ours
 }
 
-// isHarmless reports whether a message needs no attention, whatever its severity.
+// isHarmless reports whether a message needs no attention, regardless of its severity.
 func isHarmless(text string) bool {
 	// v6.18.1 of the provider creates a CD-ROM drive only if `enabled` is set; newer code deprecates that (docs/testing.md).
 	return strings.Contains(text, "Set `file_id` to `none` to leave the CDROM drive empty")

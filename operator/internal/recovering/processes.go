@@ -68,9 +68,8 @@ func (r *Recovery) clearLocks(ctx context.Context, before time.Time) (int, error
 	return cleared, r.EndOrphans(which)
 }
 
-// Release ends the claim of [Recovery.ClearLocks]; without one it does nothing. It is called when the context may have ended. An engine of
-// this run that was killed has left its lock, which is removed first. If that fails, the claim stays, and by it the next run can judge the
-// lock.
+// Release ends the claim of [Recovery.ClearLocks]; without one it does nothing. It is called when the context may have ended. An engine of this run
+// that was killed has left its lock, which is removed first. If that fails, the claim stays, so that the next run can judge the lock by it.
 func (r *Recovery) Release(ctx context.Context) {
 	if r.claim == nil {
 		return

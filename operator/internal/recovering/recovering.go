@@ -29,7 +29,7 @@ type Recovery struct {
 	State State
 	// Engine is the stack's engine.
 	Engine Engine
-	// Host returns a client of Proxmox VE, which passes to tell what it waits for. Its error is a refusal.
+	// Host returns a client of Proxmox VE, which calls tell with what it waits for. Its error is a refusal.
 	Host func(tell func(string)) (Host, error)
 	// Nodes is the access to the nodes' Talos API.
 	Nodes Nodes

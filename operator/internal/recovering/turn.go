@@ -19,7 +19,7 @@ type Turn struct {
 	Limit time.Duration
 	// Interval is the time between two looks; up to half of it is added, so that runs that wait do not look at the same moment. Default: 2 s.
 	Interval time.Duration
-	// Tell receives a sentence when the owner changes. Default: nil, it is not told.
+	// Tell receives a sentence when the owner changes. Default: nil, nothing is reported.
 	Tell func(string)
 }
 
@@ -53,7 +53,7 @@ func (r *Recovery) awaitTurn(ctx context.Context, before time.Time) (int, error)
 	}
 }
 
-// tryTurn does it once.
+// tryTurn tries once to remove locks of dead runs and to claim the stack.
 func (r *Recovery) tryTurn(ctx context.Context, before time.Time) (int, error) {
 	cleared, err := recovery.ClearStaleLocks(ctx, r.at(), before)
 	if err == nil {

@@ -38,7 +38,8 @@ func runOn(t *testing.T, place string, turn recovering.Turn) *recovering.Recover
 	}
 }
 
-// TestOneOfTwenty is not a test but one of the runs of [TestTwentyStartsAtOnce], which waits for its turn and works where one alone can.
+// TestOneOfTwenty is not a test but one of the runs of [TestTwentyStartsAtOnce], which waits for its turn and works where only one run at a time
+// can.
 func TestOneOfTwenty(t *testing.T) {
 	place, site := os.Getenv(variablePlace), os.Getenv(variableSite)
 	if place == "" {
@@ -102,7 +103,7 @@ func TestTwentyStartsAtOnce(t *testing.T) {
 	}
 }
 
-// TestARunIsRefusedOrWaits: by default it is refused at once and told how to wait, and one that waits is refused when its time is over.
+// TestARunIsRefusedOrWaits: by default a run is refused at once, with a text on how to wait, and one that waits is refused when its time is over.
 func TestARunIsRefusedOrWaits(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -77,8 +77,8 @@ func put(t *testing.T, place, folder, key string, content map[string]any) {
 	require.NoError(t, b.Close())
 }
 
-// TestAWayOutForAnUnseenRun: a lock whose owner is not seen to work is refused with the command that removes it, whatever the name of its
-// machine is, and one whose owner works is not.
+// TestAWayOutForAnUnseenRun: a lock whose owner is not seen to work is refused with the command that removes it, regardless of the name of its
+// machine, and one whose owner works is not.
 func TestAWayOutForAnUnseenRun(t *testing.T) {
 	t.Parallel()
 	own := ownClaim(t)

@@ -18,9 +18,9 @@ const (
 	dialTimeout = time.Second
 )
 
-// Abandoned reports whether the owner of the lock is an engine whose em-infra was killed. Such an engine begins nothing new: it
-// finishes its running operations, saves the state, and removes its lock. It is recognized by the address of the program in its
-// argument `--client` (pulumi sdk/v3 v3.254.0, go/auto/stack.go), on which nobody listens any more. Without /proc it returns false.
+// Abandoned reports whether the owner of the lock is an engine whose em-infra was killed. Such an engine begins nothing new: it finishes its
+// running operations, saves the state, and removes its lock. It is recognized by the address of the program in its argument `--client` (pulumi
+// sdk/v3 v3.254.0, go/auto/stack.go), on which no process listens any more. Without /proc it returns false.
 func (e *BusyError) Abandoned(ctx context.Context) bool {
 	if here, err := os.Hostname(); err != nil || here != e.Hostname {
 		return false

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// An engine is abandoned if nobody listens on the address of its program.
+// An engine is abandoned if no process listens on the address of its program.
 func TestAnAbandonedEngineIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	tool := loopbacktest.Listen(t)

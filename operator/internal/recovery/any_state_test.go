@@ -76,7 +76,7 @@ func situations() []situation {
 			name:       fmt.Sprintf("in the state: %s, beside it: %s; in the past: %s; on the host: %s", in.name, beside.name, past.name, found.name),
 			deployment: func() *apitype.DeploymentV3 { return in.is(beside.is...) },
 			past:       past.is, found: found.is, foreign: found.foreign,
-			// An empty machine contains nothing, whatever was there before.
+			// An empty machine contains nothing, regardless of what was there before.
 			used: found.used || found.is != nil && !found.is.Empty && (in.used || beside.used || past.used),
 		})
 	}

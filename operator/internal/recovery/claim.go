@@ -16,16 +16,14 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
-// Claim is the object by which an em-infra says beside the state that it works on a stack, from its beginning to its end.
-// The engine's own locks are taken anew for each of its runs, do not say which pipeline has taken them, and let two that start at once
-// both give up.
+// Claim is an object beside the state that shows that an em-infra works on a stack, from its beginning to its end. The engine's own locks are taken
+// anew for each of its runs and do not contain the pipeline that has taken them, and if two engines start at once, both give up.
 type Claim struct {
 	Lock
 
 	// ID is different for each claim.
 	ID string `json:"id"`
-	// Machine identifies what the process number belongs to: a boot of a machine, and a container on it. Empty if this system does not
-	// tell.
+	// Machine identifies what the process number belongs to: a boot of a machine, and a container on it. Empty if this system does not provide that.
 	Machine string `json:"machine,omitempty"`
 	// Begun is when the process began, in the system's own unit: process numbers are used again.
 	Begun string `json:"begun,omitempty"`
@@ -65,7 +63,7 @@ func Take(ctx context.Context, at Place, now time.Time) (*Claim, error) {
 	return claim.take(ctx, at)
 }
 
-// tries is how often a claim is tried that another run ends at the same moment.
+// tries limits how often a claim is tried because another run ends its own at the same moment.
 const tries = 5
 
 // ErrJustEnded means that a claim was there at each try, and gone when it was read.
@@ -81,7 +79,7 @@ func (c Claim) take(ctx context.Context, at Place) (*Claim, error) {
 		if err := at.writeClaim(ctx, text); err != nil && !errors.Is(err, bucket.ErrExists) {
 			return nil, err
 		}
-		held, err := at.claim(ctx) // a server that ignores the condition has the last one
+		held, err := at.claim(ctx) // a server that ignores the condition keeps the one that was written last
 		switch {
 		case err != nil:
 			return nil, err
@@ -104,12 +102,12 @@ func (p Place) writeClaim(ctx context.Context, text []byte) error {
 		if _, err := b.Read(ctx, claimKey); !errors.Is(err, object.ErrNotFound) {
 			return errors.Join(err, bucket.ErrExists)
 		}
-		return b.Write(ctx, claimKey, text) // the engine's locks keep two apart that come here at once
+		return b.Write(ctx, claimKey, text) // if two runs come here at once, the engine's locks keep them apart
 	})
 }
 
-// End ends the claim of this process; without one, nil, it does nothing. In a bucket, it removes the lock of a dead engine first, since
-// nothing proves later that the engine was one of this machine. In a folder, the next run sees that.
+// End ends the claim of this process; without one, nil, it does nothing. In a bucket, it removes the lock of a dead engine first, since later
+// nothing proves that the engine was one of this machine. In a folder, the next run can see that.
 func (c *Claim) End(ctx context.Context, at Place) error {
 	if c == nil {
 		return nil

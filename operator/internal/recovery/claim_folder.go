@@ -24,8 +24,8 @@ type objects interface {
 	String() string
 }
 
-// folderObjects are the files of a folder. The library's own folders write on a condition that two processes can meet at once (gocloud.dev
-// v0.46.0, blob/fileblob, writer.Close).
+// folderObjects are the files of a folder. With the library's own folders, two processes that write at once can both meet the condition of the
+// write (gocloud.dev v0.46.0, blob/fileblob, writer.Close).
 type folderObjects string
 
 func (f folderObjects) path(key string) string {

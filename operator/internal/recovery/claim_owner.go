@@ -20,8 +20,8 @@ func (c Claim) isDead(asking Claim) bool {
 	return c.Job != "" && c.Job == asking.Job && c.Attempt < asking.Attempt
 }
 
-// isDeadBeside reports whether the run of a claim in a folder of this machine has ended. The name of the machine is enough there: it has
-// been started anew since, or its processes are seen, on a system that does not tell its boot.
+// isDeadBeside reports whether the run of a claim in a folder of this machine has ended. The name of the machine is enough there: the run has ended
+// if the machine was started anew since or, on a system that does not provide its boot, if its process does not run.
 func (c Claim) isDeadBeside(asking Claim) bool {
 	if c.Hostname != asking.Hostname {
 		return false
@@ -34,8 +34,8 @@ func (c Claim) isDeadBeside(asking Claim) bool {
 	return told && tells && then != now
 }
 
-// isSeen reports whether the process of a claim runs on this machine. On a system that does not tell its boot, the name of the machine is
-// enough for a folder on it.
+// isSeen reports whether the process of a claim runs on this machine. On a system that does not provide its boot, the name of the machine is enough
+// for a folder on it.
 func (c Claim) isSeen(asking Claim, inBucket bool) bool {
 	isBeside := !inBucket && c.Machine == "" && asking.Machine == "" && c.Hostname == asking.Hostname
 	return (c.isOfThisMachine() || isBeside) && c.lives()
@@ -50,7 +50,7 @@ func (c Claim) lives() bool {
 	return err == nil && !running.Dead && begun(c.PID) == c.Begun
 }
 
-// procFS is where Linux tells of itself and its processes.
+// procFS is the folder in which Linux describes itself and its processes.
 const procFS = "/proc"
 
 // machineOf returns what identifies the processes of this system: the boot and the namespace of process numbers; empty without Linux's /proc.

@@ -15,7 +15,7 @@ import (
 // removalTime bounds the removal of a claim, which Ctrl-C does not cut off: what is left of it would stop later runs.
 const removalTime = 30 * time.Second
 
-// removeClaim removes the claim of a dead run. Of several that find it dead, the one that writes the mark first removes it: a later one would
+// removeClaim removes the claim of a dead run. If several runs find it dead, only the one that writes the mark first removes it: a later one would
 // remove the claim of a run that has begun since.
 func (p Place) removeClaim(ctx context.Context, dead Claim) error {
 	mark := endedKey + dead.ID
@@ -27,8 +27,8 @@ func (p Place) removeClaim(ctx context.Context, dead Claim) error {
 	return errors.Join(dead.Release(ctx, p), p.removeMarks(ctx, mark))
 }
 
-// mark writes a mark with a claim of this process. If the process that wrote it is dead, or not named in it, the one that writes the next mark
-// goes on with the removal. It returns a [BusyError] while another process removes, and [ErrJustEnded] if one has just done so.
+// mark writes a mark with a claim of this process. If the process of an existing mark is dead, or the mark names none, the process that writes the
+// next mark goes on with the removal. It returns a [BusyError] while another process removes, and [ErrJustEnded] if one has just done so.
 func (p Place) mark(ctx context.Context, mark string) error {
 	own := ownClaim()
 	own.ID = rand.Text()
@@ -55,7 +55,7 @@ func (p Place) mark(ctx context.Context, mark string) error {
 	})
 	switch {
 	case errors.Is(err, bucket.ErrUnconditional):
-		return nil // the engine's locks keep two apart that come here at once
+		return nil // if two runs come here at once, the engine's locks keep them apart
 	case !errors.Is(err, bucket.ErrExists):
 		return err
 	case other.ID == "" || p.lockOf(other).Stale:
@@ -72,7 +72,7 @@ func (p Place) removeMarks(ctx context.Context, mark string) error {
 	})
 }
 
-// RemoveClaims removes the claim of a stack and the marks of claims, whoever holds them.
+// RemoveClaims removes the claim of a stack and the marks of claims, regardless of their owners.
 func RemoveClaims(ctx context.Context, at Place) error {
 	if !at.isClaimed() {
 		return nil

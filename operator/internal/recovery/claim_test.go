@@ -52,7 +52,8 @@ func elsewhere(number int) recovery.Claim {
 	}
 }
 
-// TestClaimOfTwenty: of 20 runs that start at once on 20 machines, one works at a time, each other one is told who, and each comes to its turn.
+// TestClaimOfTwenty: of 20 runs that start at once on 20 machines, one works at a time, each other one gets the name of the owner, and each comes
+// to its turn.
 func TestClaimOfTwenty(t *testing.T) {
 	t.Parallel()
 	at := inBucket(t)
@@ -134,7 +135,7 @@ func TestClaimNamesItsOwner(t *testing.T) {
 	require.NoError(t, held.Release(t.Context(), at), "a claim that is gone is no error")
 }
 
-// TestClaimOfADeadRun: what is certain ends a claim, and nothing else does.
+// TestClaimOfADeadRun: a claim ends only if its run has certainly ended.
 func TestClaimOfADeadRun(t *testing.T) {
 	t.Parallel()
 	at := inBucket(t)
@@ -217,7 +218,7 @@ func TestClaimOfALaterAttempt(t *testing.T) {
 	}
 }
 
-// TestClaimWithoutConditions: a server that does not know them is used as far as it goes.
+// TestClaimWithoutConditions: a server that does not know them is used without them.
 func TestClaimWithoutConditions(t *testing.T) {
 	t.Parallel()
 	at := inBucket(t)

@@ -62,8 +62,8 @@ func ownerOf(found *pve.Machine) string {
 	return found.Owner.String()
 }
 
-// isStrangers reports whether a machine at our VMID is certainly not ours: another stack says that it is its own, or it has another name and
-// nothing proves it ours.
+// isStrangers reports whether a machine at our VMID is certainly not ours: it has the mark of another owner, or it has another name, and nothing
+// proves it ours.
 func (w wanted) isStrangers(found *pve.Machine) bool {
 	if found.Empty || w.isProvenBy(found) {
 		return false
@@ -87,7 +87,7 @@ func (w wanted) refuse(found *pve.Machine, isInState bool) error {
 	}
 }
 
-// moves says how our machine gets another VMID.
+// moves returns what to do so that our machine gets another VMID.
 func (w wanted) moves() string {
 	if w.isSystem() {
 		return "give ours another vmid in systems.yaml"

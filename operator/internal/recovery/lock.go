@@ -29,7 +29,7 @@ type Lock struct {
 	Since time.Time `json:"timestamp,omitzero"`
 	// Run is the URL of the run of a pipeline that holds it; empty for none, or an unknown one.
 	Run string `json:"run,omitempty"`
-	// Stale says that its owner is dead. One on another machine may live.
+	// Stale is whether its owner is dead. An owner on another machine may live.
 	Stale bool `json:"stale"`
 
 	remove func(context.Context) error
@@ -145,7 +145,7 @@ func (p Place) locks() string {
 	return path.Join(".pulumi", "locks", "organization", p.Project, p.Stack)
 }
 
-// Locks returns the locks of a stack, that of an em-infra first; nil if its state is neither in a folder of this machine nor in a bucket of
+// Locks returns the locks of a stack, the claim of an em-infra first; nil if its state is neither in a folder of this machine nor in a bucket of
 // S3.
 func Locks(ctx context.Context, at Place) ([]Lock, error) {
 	if at.inBucket() {

@@ -16,7 +16,7 @@ type Host interface {
 	Settle(ctx context.Context, node string, vmid int) (*pve.Machine, error)
 	// Look returns a machine as it is now, on any node; nil if none is visible.
 	Look(ctx context.Context, vmid int) (*pve.Machine, error)
-	// SettleContainer waits until no task creates a container, on whichever node, and returns it; nil if it does not exist.
+	// SettleContainer waits until no task creates a container, on any node, and returns it; nil if it does not exist.
 	SettleContainer(ctx context.Context, vmid int) (*pve.Machine, error)
 	// LookContainer returns a container as it is now, on any node; nil if none is visible.
 	LookContainer(ctx context.Context, vmid int) (*pve.Machine, error)

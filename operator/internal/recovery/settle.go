@@ -40,8 +40,8 @@ func (r Remnant) Promise() string {
 	return r.String() + " is deleted: its creation ended half way, and it never ran"
 }
 
-// Delete deletes what is left of a machine that never ran and removes it from the deployment. It first checks again that the machine
-// never ran, because somebody may have started it before the consent. It returns what it has done.
+// Delete deletes what is left of a machine that never ran and removes it from the deployment. It first checks again that the machine never ran,
+// because it may have been started before the consent. It returns what it has done.
 func Delete(ctx context.Context, deployment *apitype.DeploymentV3, remnant Remnant, host Host) (done string, err error) {
 	found, err := settle(ctx, wanted{Node: remnant.Node, VMID: float64(remnant.VMID)}, host)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestWhatNeverRanIsDeletedAndForgotten(t *testing.T) {
 	}
 }
 
-// Somebody may have started the machine between the question and the answer.
+// The machine may have been started between the question and the answer.
 func TestWhatWasStartedMeanwhileIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	started := ours()

@@ -188,8 +188,8 @@ func (l *looking) at(ctx context.Context, machine apitype.ResourceV3, unfinished
 	}, use, nil
 }
 
-// leaveToOthers notes that ours never came to be where another machine is now, unless something says that ours was in use. A refusal would
-// come again in each run, whatever vmid the inventory gives ours now.
+// leaveToOthers notes that our machine was never made where another machine is now, unless a witness shows that ours was in use, which is an error.
+// An error in every case would come again in each run, regardless of the vmid that the inventory gives ours now.
 func (l *looking) leaveToOthers(known witnesses, machine apitype.ResourceV3, w wanted, found *pve.Machine, unfinished bool) error {
 	if use := known.use(machine, unfinished, &pve.Machine{Node: found.Node, Name: w.Name}); use != "" {
 		return fmt.Errorf("VM %d on %s is %q, not our %q, and %s: rename it back if it is ours; if it is not, put a state from before ours back with `em-infra state restore`, and %s",

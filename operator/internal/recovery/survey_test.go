@@ -112,8 +112,7 @@ func TestLookingWhereItCannot(t *testing.T) {
 	require.EqualError(t, err, "a.json cannot be read", "nothing is concluded from what was not read")
 }
 
-// A clone for another host is on the template's host during its creation, and on its own afterwards; somebody may have migrated it
-// since.
+// A clone for another host is on the template's host during its creation, and on its own afterwards; it may have been migrated since.
 func TestAMachineIsFoundWhereverItStands(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -231,7 +231,7 @@ func TestASystemThatRanAndIsInNoState(t *testing.T) {
 	require.Empty(t, unknown, "it is made anew")
 }
 
-// TestAContainerAtAGlance: a preview does not wait for its creation, and promises nothing of one that still works.
+// TestAContainerAtAGlance: a preview does not wait for its creation, and does not announce a container whose creation still runs.
 func TestAContainerAtAGlance(t *testing.T) {
 	t.Parallel()
 	owner := ownership.Owner{Stack: "site-systems"}

@@ -14,12 +14,12 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// LookForUnknownSystems returns the systems of a stack that are on the host as a run of it made them, and that are missing in its state: the
-// run was killed, or the answer to its request was lost. Only a system counts whose component the state has, so that a run began to create
-// it, and that has its name and the mark of the stack.
+// LookForUnknownSystems returns the systems of a stack that are on the host as a run of it made them, and that are missing in its state: the run
+// was killed, or the answer to its request was lost. A system counts only if the state has its component, so that a run began to create it, and if
+// it has its name and the mark of the stack.
 //
-// A machine counts if it ran; [RecordUnstarted] finds the others. A container counts in any case: its creation is one request, which
-// configures all of it and starts it (bpg/terraform-provider-proxmox v0.73.0, container.go, containerCreateCustom).
+// A machine counts if it ran; [RecordUnstarted] finds the others. A container counts in any case: its creation is one request, which configures all
+// of it and starts it (bpg/terraform-provider-proxmox v0.73.0, container.go, containerCreateCustom).
 func LookForUnknownSystems(ctx context.Context, deployment *apitype.DeploymentV3, owner ownership.Owner, host Host) ([]Unknown, error) {
 	var unknown []Unknown
 	for _, maker := range deployment.Resources {
@@ -73,7 +73,7 @@ func hasGuest(deployment *apitype.DeploymentV3, maker resource.URN) bool {
 	return hasMachine(deployment, maker)
 }
 
-// isKnown reports whether the state has a machine or a container with a VMID, of whatever component.
+// isKnown reports whether the state has a machine or a container with a VMID, of any component.
 func isKnown(deployment *apitype.DeploymentV3, vmid int) bool {
 	for _, kind := range []tokens.Type{token.VirtualMachine, token.Container} {
 		for guest := range state.Existing(*deployment, kind) {

@@ -20,13 +20,13 @@ import (
 // makers are the components that create a machine and have its VMID in their inputs.
 var makers = []tokens.Type{token.TalosNode, token.TalosTemplate, token.StandaloneMachine}
 
-// Record adds to a deployment the machines that a failed creation has left incomplete. The engine does not record a machine for
-// which the provider returned no ID, and a host that goes down during a clone leaves the machine behind, with its lock. Record adds
-// them like machines whose creation failed, so that [LookAtFailed] finds them, in this run or, after somebody has removed the lock,
-// in the next one. It changes the deployment and returns their number.
+// Record adds to a deployment the machines that a failed creation has left incomplete. The engine does not record a machine for which the provider
+// returned no ID, and a host that goes down during a clone leaves the machine behind, with its lock. Record adds them like machines whose creation
+// failed, so that [LookAtFailed] finds them, in this run or, after a user has removed the lock, in the next one. It changes the deployment and
+// returns their number.
 //
-// It records a machine only if it cannot be anything else: it has a VMID that the state planned for one of ours, it was never
-// started, it has our name or none yet, and it is empty or has the lock of its own creation.
+// It records a machine only if it cannot be anything else: it has a VMID that the state planned for one of ours, it was never started, it has our
+// name or none yet, and it is empty or has the lock of its own creation.
 func Record(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (int, error) {
 	recorded := 0
 	for _, maker := range slices.Clone(deployment.Resources) {
@@ -50,8 +50,8 @@ func Record(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (i
 	return recorded, nil
 }
 
-// hasMachine reports whether the state has a machine of a component. One that was deleted before its successor is created, and stays in
-// the state until then, is none.
+// hasMachine reports whether the state has a machine of a component. One that was deleted before its successor is created, and stays in the state
+// until then, does not count.
 func hasMachine(deployment *apitype.DeploymentV3, maker resource.URN) bool {
 	for machine := range state.Every(*deployment, token.VirtualMachine) {
 		if machine.Parent == maker && !machine.PendingReplacement {

@@ -49,7 +49,7 @@ func (w witnesses) use(machine apitype.ResourceV3, unfinished bool, found *pve.M
 	case found.Ran != "":
 		return found.Ran
 	case found.Empty:
-		return "" // there is nothing in it, whatever it was to be
+		return "" // there is nothing in it, regardless of what it was to be
 	case !unfinished && !isSameTime(machine.Created, machine.Modified):
 		return "it was changed after it had been made"
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// CloneOf returns where the clone in a folder came from, and what is checked out. Each is empty if git does not say it, as in a folder that
-// is no clone; a kit is made nevertheless.
+// CloneOf returns where the clone in a folder came from, and what is checked out. Each is empty if git does not report it, as in a folder that is
+// no clone; a kit is made nevertheless.
 func CloneOf(ctx context.Context, folder string) (repository, commit string) {
 	said := func(args ...string) string {
 		text, err := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, args...)...).Output()

@@ -9,7 +9,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recoverykit"
 )
 
-// TestWhereACloneCameFrom: the page is in clear, so a user of a URL is left out, and a folder of this machine helps on no other one.
+// TestWhereACloneCameFrom: the page is in clear, so a user of a URL is left out, and so is a folder of this machine, which is of no use on another
+// one.
 func TestWhereACloneCameFrom(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {

@@ -2,7 +2,7 @@ package recoverykit
 
 import "time"
 
-// Description says what a kit contains and what it was made of. It is in the kit, and beside it in clear, so it has no secret.
+// Description is what a kit contains and what it was made of. It is in the kit, and beside it in clear, so it has no secret.
 type Description struct {
 	// Stack is the name of the stack.
 	Stack string `json:"stack"`

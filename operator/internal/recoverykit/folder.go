@@ -10,11 +10,10 @@ import (
 
 // Listing is what a kit takes of a folder. The names have slashes and are sorted.
 type Listing struct {
-	// Files are the files in the folder and in those below it. Links are followed: a kit has no link, as what it points to may be
-	// nowhere else.
+	// Files are the files in the folder and in those below it. Links are followed: a kit has no links, since their targets may exist nowhere else.
 	Files []string
-	// LeftOut are links that cannot be followed, or lead to no file or folder, or to a folder that they are in, which can be above the
-	// first.
+	// LeftOut are links that cannot be followed, that lead to no file or folder, or that lead to a folder that contains them, which can be above the
+	// listed one.
 	LeftOut []string
 }
 

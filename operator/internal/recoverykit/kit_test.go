@@ -146,7 +146,7 @@ func sealedFor(t *testing.T, identity *age.X25519Identity, text string) []byte {
 	return sealed.Bytes()
 }
 
-// TestANameThatLeadsOut: a kit that somebody else made writes nothing outside of the folder that was chosen.
+// TestANameThatLeadsOut: a kit that another person made writes nothing outside of the folder that was chosen.
 func TestANameThatLeadsOut(t *testing.T) {
 	t.Parallel()
 	identity, store := newIdentity(t), recoverykit.Store{Dir: filepath.Join(t.TempDir(), "kit")}

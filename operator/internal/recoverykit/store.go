@@ -47,7 +47,7 @@ const (
 )
 
 // Save seals files as a kit for recipients, and deletes the oldest kits. The description, whose time comes from the caller, and the page of
-// instructions are added to the files, and lie beside the kit in clear: who has the kit needs the page to open it.
+// instructions are added to the files, and lie beside the kit in clear: a user needs the page to open the kit.
 func (s Store) Save(description Description, recipients []age.Recipient, files []File) (_ Kit, err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return Kit{}, fmt.Errorf("folder of the recovery kits: %w", err)

@@ -172,7 +172,7 @@ func (l *Life) readyNodes(ctx context.Context, inv *inventory.Inventory) (nodes 
 	limited, cancel := context.WithTimeout(ctx, l.Patience)
 	defer cancel()
 	ended := poll.Until(limited, interval, func(context.Context) (bool, error) {
-		nodes, err = l.System.Nodes(ctx) // the limit ends no question, whose answer is what is reported
+		nodes, err = l.System.Nodes(ctx) // the limit ends no query, whose answer is reported
 		return err == nil && len(unready(inv, nodes)) == 0, nil
 	})
 	if ended != nil && ctx.Err() != nil {

@@ -15,7 +15,7 @@ import (
 type Report struct {
 	// Cluster is the cluster's name.
 	Cluster string `json:"cluster"`
-	// Expected says that every step was done and nothing was different from what was expected.
+	// Expected is whether every step was done and nothing was different from what was expected.
 	Expected bool `json:"expected"`
 	// Seconds is the time of all steps.
 	Seconds float64 `json:"seconds"`

@@ -80,7 +80,7 @@ func TestNoSecretIsInAComment(t *testing.T) {
 	require.Contains(t, leaking.Comment(review.Limit), "s3")
 }
 
-// TestACommentIsCutWithSense: the refusal, the heaviest changes and the command stay, whatever else has no room.
+// TestACommentIsCutWithSense: the refusal, the heaviest changes and the command stay, no matter what else has no room.
 func TestACommentIsCutWithSense(t *testing.T) {
 	t.Parallel()
 	large := refusedPlan

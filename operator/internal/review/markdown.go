@@ -50,7 +50,7 @@ func length(lines []string) int {
 // markup are the characters that Markdown or HTML would interpret in a sentence. Backquotes stay: they mark commands.
 var markup = strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "[", `\[`)
 
-// escape returns a sentence without secrets, as Markdown that shows it as it is, commands in backquotes among it.
+// escape returns a sentence without secrets, as Markdown that shows it as it is, with its commands in backquotes.
 func (p Plan) escape(sentence string) string {
 	parts := strings.Split(p.Hide(sentence), "`")
 	for i := range parts {

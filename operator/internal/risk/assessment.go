@@ -49,7 +49,7 @@ type Assessment struct {
 	Unasked []string `json:"unasked,omitempty"`
 }
 
-// Seen is what the nodes themselves say, by their names.
+// Seen is what the nodes themselves report, by their names.
 type Seen struct {
 	// Unconfigured are nodes for which the state contains a configuration, but whose machines are in maintenance mode.
 	Unconfigured []string
@@ -148,8 +148,8 @@ func (f *Finding) merge(other Finding) {
 	f.Undo = append(f.Undo, other.Undo...)
 }
 
-// judgeKubernetes refuses to upgrade Kubernetes in the run that removes a control plane: that is removed last, and would keep the former
-// version meanwhile; without a control plane that stays there would be none to upgrade.
+// judgeKubernetes refuses to upgrade Kubernetes in the run that removes a control plane: that one is removed last, and would keep the former
+// version until then. If no control plane stays, there is none to upgrade.
 func (a *Assessment) judgeKubernetes() {
 	var leave []string
 	for _, f := range a.Findings {

@@ -114,7 +114,7 @@ func switchedOff(events []event) []event {
 	return events
 }
 
-// another has a node's component tell of another fact.
+// another gives a node's component another value of a fact.
 func another(events []event, key string, value any) []event {
 	events[0].op, events[0].new[key] = apitype.OpUpdate, value
 	return events

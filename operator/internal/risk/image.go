@@ -11,7 +11,7 @@ import (
 type Image struct {
 	// Talos is its release; zero if it is not known.
 	Talos versions.Version
-	// Schematic is the ID of the Image Factory's schematic; empty for an image from elsewhere, whose name does not tell one.
+	// Schematic is the ID of the Image Factory's schematic; empty for an image from elsewhere, whose name does not contain one.
 	Schematic string
 }
 

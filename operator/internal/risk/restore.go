@@ -14,7 +14,7 @@ type Restore struct {
 	Emptied []string
 }
 
-// means says what comes after the restore.
+// means returns the sentence about the consequence of the restore.
 func (r Restore) means() string {
 	return fmt.Sprintf("etcd is restored from %s: what was written after revision %d is lost", r.Snapshot, r.Revision)
 }

@@ -17,8 +17,8 @@ func deviceOfNode(s plan.Step, t topology) bool {
 	return s.URN.Type() == token.PCIMapping && s.Op == apitype.OpUpdate && t.gpuWorker(s.Parent) != nil && len(deviceFacts(s)) > 0
 }
 
-// deviceChanged says that a machine keeps the device that it was started with: Proxmox VE reads a mapping when it starts a machine (F14),
-// and the machine's own configuration, which names the mapping, does not change.
+// deviceChanged returns the finding that a machine keeps the device that it was started with: Proxmox VE reads a mapping when it starts a machine
+// (F14), and the machine's own configuration, which names the mapping, does not change.
 func deviceChanged(s plan.Step, t topology) *Finding {
 	n := t.gpuWorker(s.Parent)
 	f := &Finding{Kind: Change, Subject: n.name, What: deviceFacts(s), rank: rankOf(n)}
@@ -36,7 +36,7 @@ func deviceChanged(s plan.Step, t topology) *Finding {
 	return f
 }
 
-// deviceFacts returns what of a mapping's device changes, in words.
+// deviceFacts returns the changed facts of a mapping's device, in words.
 func deviceFacts(s plan.Step) []string {
 	var facts []string
 	for _, fact := range []struct{ path, words string }{

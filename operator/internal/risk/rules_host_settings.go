@@ -16,7 +16,7 @@ func hostSettings(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host settings release")
 }
 
-// hostSettingsChanged says what is set, and what a destroy leaves.
+// hostSettingsChanged returns the finding with what is set, and what a destroy leaves.
 func hostSettingsChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{"settings of a host"}, rank: rankRest}
 	if wanted, err := hostspec.ParseHostSettings(environmentOf(s.Present(), "EM_INFRA_HOST_SETTINGS")); err == nil {
@@ -34,7 +34,7 @@ func hostOptions(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && environmentOf(s.Present(), "EM_INFRA_HOST_OPTIONS") != ""
 }
 
-// hostOptionsChanged says which options are set.
+// hostOptionsChanged returns the finding with the options that are set.
 func hostOptionsChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: kinds[s.Op], Subject: "options of the cluster", What: []string{"options"}, rank: rankRest}
 	if wanted, err := hostspec.ParseOptions(environmentOf(s.Present(), "EM_INFRA_HOST_OPTIONS")); err == nil {
@@ -51,7 +51,7 @@ func hostDefinition(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host definition release")
 }
 
-// hostDefinitionChanged names it, and says what stays.
+// hostDefinitionChanged returns the finding that names the definition, and what stays.
 func hostDefinitionChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{"a definition"}, rank: rankRest}
 	wanted, err := hostspec.ParseDefinition(environmentOf(s.Present(), "EM_INFRA_HOST_DEFINITION"))

@@ -16,7 +16,7 @@ func hostNetwork(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host network release")
 }
 
-// hostNetworkChanged says which interfaces a host is to have, and that its network is reloaded.
+// hostNetworkChanged returns the finding with the interfaces that a host is to have, and that its network is reloaded.
 func hostNetworkChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{"the interfaces of a host"}, rank: rankRest}
 	if environment, isMap := s.Present()["environment"].(map[string]any); isMap {
@@ -38,7 +38,7 @@ func hostStorage(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Op != apitype.OpSame && strings.HasSuffix(propertymap.Text(s.Present(), "delete"), " host storage release")
 }
 
-// hostStorageChanged says which storage is defined, and that no data are touched.
+// hostStorageChanged returns the finding with the storage that is defined, and that no data are touched.
 func hostStorageChanged(s plan.Step, _ topology) *Finding {
 	f := &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{"the definition of a storage"}, rank: rankRest}
 	if environment, isMap := s.Present()["environment"].(map[string]any); isMap {

@@ -67,7 +67,7 @@ func sourceChanged(s plan.Step, t topology) *Finding {
 	return f
 }
 
-// addGivenUp says that a file stays, and how to remove it. That of another host can be the same one, if both have the storage.
+// addGivenUp adds that a file stays, and how to remove it. The file of another host can be the same one, if both have the storage.
 func (f *Finding) addGivenUp(s plan.Step, t topology) {
 	host, volume := downloadOf(s.Old)
 	if others := t.sources[volume]; len(others) > 0 {

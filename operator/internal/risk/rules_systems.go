@@ -85,7 +85,7 @@ func systemCreated(s plan.Step, t topology) *Finding {
 	return f
 }
 
-// addInstallation says what a new machine boots that is not cloned from a template: its disk is blank.
+// addInstallation adds what a new machine boots if it is not cloned from a template: its disk is blank.
 func (f *Finding) addInstallation(s plan.Step) {
 	switch {
 	case s.URN.Type() != token.VirtualMachine || isClone(s.New):
@@ -96,7 +96,7 @@ func (f *Finding) addInstallation(s plan.Step) {
 	}
 }
 
-// isClone reports whether a machine is cloned from a template. One whose image was changed to an ISO keeps saying so.
+// isClone reports whether a machine is cloned from a template. A machine whose image was changed to an ISO still counts as a clone.
 func isClone(inputs map[string]any) bool { return propertymap.At(inputs, "clone") != nil }
 
 // firstAddress returns the first static address of a system, without the length of its subnet.
@@ -150,15 +150,16 @@ func (f *Finding) addMoveWithDisc(s plan.Step, t topology) {
 	f.Undo = append(f.Undo, fmt.Sprintf("set host back to %s for %s and ejected: true, run up, and then move it", before, f.Subject))
 }
 
-// isDiscOfOthers reports whether somebody has put the ISO into the drive of a machine with an image. No run empties that drive, and the inventory has
+// isDiscOfOthers reports whether a user has put the ISO into the drive of a machine with an image. No run empties that drive, and the inventory has
 // no ejected for it.
 func isDiscOfOthers(s plan.Step, t topology) bool {
 	disc := discOf(s.Old)
 	return isClone(s.New) && discOf(s.New) == disc && len(t.sources[disc]) == 0
 }
 
-// replacing are the properties of a system whose change replaces it, by their keys in the inventory. One that is optional is added or removed,
-// too. What else the provider replaces a container for is not in the inventory (bpg/terraform-provider-proxmox v0.73.0, container.go, ForceNew).
+// replacing are the properties of a system whose change replaces it, by their keys in the inventory. The addition or removal of an optional one
+// does so, too. Other properties for which the provider replaces a container are not in the inventory (bpg/terraform-provider-proxmox v0.73.0,
+// container.go, ForceNew).
 var replacing = []struct {
 	path, key string
 	optional  bool
@@ -210,7 +211,7 @@ func rootOfContainer(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Parent.IsValid() && s.Parent.Type() == token.StandaloneContainer
 }
 
-// rootGrows says the sizes, which end the text of the Command. A new container has a line of its own.
+// rootGrows returns the finding with the sizes, which end the text of the Command. A new container has a line of its own.
 func rootGrows(s plan.Step, t topology) *Finding {
 	before, after := pve.GrownGiB(propertymap.Text(s.Old, "create")), pve.GrownGiB(propertymap.Text(s.New, "create"))
 	if s.Op != apitype.OpUpdate || before == after || before == 0 {

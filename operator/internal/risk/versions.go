@@ -8,9 +8,9 @@ import (
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
-// JudgeVersions adds what forbids the wanted versions where nodes run others, as findings that stop the run, and notes what other
-// minor releases do differently. running are the nodes that answered. Of Talos, only nodes are judged that the run would upgrade,
-// those included that run another release than the state says. Kubernetes is always brought to the wanted version.
+// JudgeVersions adds the reasons that forbid the wanted versions where nodes run others, as findings that stop the run, and notes what other minor
+// releases do differently. running are the nodes that answered. For Talos, it judges only nodes that the run would upgrade, including those that
+// run another release than the state says. Kubernetes is always brought to the wanted version.
 func (a *Assessment) JudgeVersions(running []versions.Node, wanted versions.State, traits versions.Traits) {
 	upgraded := a.upgraded(running)
 	var found []Finding
@@ -27,7 +27,7 @@ func (a *Assessment) JudgeVersions(running []versions.Node, wanted versions.Stat
 	}
 }
 
-// upgraded returns what the nodes run that the run would upgrade. Of a node that did not answer, it is what the run before wanted.
+// upgraded returns what the nodes run that the run would upgrade. For a node that did not answer, it is what the previous run wanted.
 func (a *Assessment) upgraded(running []versions.Node) []versions.Node {
 	var nodes []versions.Node
 	for _, f := range a.Findings {

@@ -95,7 +95,7 @@ func TestTheAnswerOfANodeCounts(t *testing.T) {
 	require.Equal(t, " UPGRADE  w-1  Talos v1.13.9, schematic none → 376567988ad3 (drain, reboot, about 3 min)\n", written(t, assessWith(seen("v1.13.9", ""), events...)))
 }
 
-// The name of a copy of an image tells no schematic, and a node that runs it reports one.
+// The name of a copy of an image contains no schematic, and a node that runs it reports one.
 func TestACopyOfAnImageIsJudgedByItsVersion(t *testing.T) {
 	t.Parallel()
 	seen := risk.Seen{Images: map[string]risk.Image{"w-1": {Talos: version(t, "v1.12.4"), Schematic: schematicA}}}

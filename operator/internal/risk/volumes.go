@@ -17,9 +17,9 @@ type RenamedVolume struct {
 	Has, Wanted string
 }
 
-// addRenamed refuses other names of volumes. Talos finds a volume by its label and makes a new one on a disk with room, which a data disk
-// that is full of its first volume has not: the new name would wait for ever, and what was under the former one is mounted no more
-// (decision 12). A machine that is made anew has new disks.
+// addRenamed refuses other names of volumes. Talos finds a volume by its label, and makes a new one on a disk with free space. A data disk has
+// none, because its first volume fills it: the volume of the new name would wait for ever, and the former one would no longer be mounted (decision
+// 12). A machine that is made anew has new disks.
 func (a *Assessment) addRenamed(renamed []RenamedVolume, cluster topology) {
 	for _, urn := range cluster.order {
 		n := cluster.nodes[urn]

@@ -95,7 +95,7 @@ func (c Change) Undo(text string) string {
 	return strings.NewReplacer(c.New.Certificate, c.Old.Certificate, c.New.Key, c.Old.Key).Replace(text)
 }
 
-// Both returns the certificates from before and after together: whoever trusts them trusts either side of a rotation.
+// Both returns the certificates from before and after together: a client that trusts them accepts either side of a rotation.
 func (c Change) Both() (string, error) {
 	former, err := c.Old.pem()
 	if err != nil {

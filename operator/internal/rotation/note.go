@@ -12,11 +12,11 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
-// Note is what a rotation keeps in the state from its begin to its end, sealed as all secrets of the state. So it is where the state is,
-// on whatever machine the rotation goes on, and it changes together with the state.
+// Note is what a rotation keeps in the state from its beginning to its end, sealed as all secrets of the state. So it is available on every machine
+// on which the rotation goes on, and it changes together with the state.
 //
-// It is a resource that no program has and that is protected: the engine refuses to delete it, and with it a plain `pulumi up` in the
-// middle of a rotation.
+// It is a protected resource that no program has: the engine refuses to delete it, and so it refuses a plain `pulumi up` in the middle of a
+// rotation.
 type Note struct {
 	// What is rotated, as on the command line, e.g. talos-ca.
 	What string `json:"what"`

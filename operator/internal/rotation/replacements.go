@@ -24,8 +24,8 @@ type Replacement struct {
 // Replacements are those of one rotation. All of them are secret.
 type Replacements []Replacement
 
-// replaceable matches the secrets that can be replaced: certificates and keys in base64, and tokens. They are long enough to stand
-// nowhere by chance, and contain nothing that JSON or YAML would write in another way, however often one text is wrapped in another.
+// replaceable matches the secrets that can be replaced: certificates and keys in base64, and tokens. They are too long to occur anywhere by chance,
+// and contain nothing that JSON or YAML would write in another way, no matter how often one text is wrapped in another.
 var replaceable = regexp.MustCompile(`^[A-Za-z0-9+/=._-]{16,}$`)
 
 // errNotReplaceable wraps no cause, which could quote a secret.

@@ -114,7 +114,8 @@ func TestANoteOutlivesTheChangeThatItIsAbout(t *testing.T) {
 	require.Equal(t, deployment(t, newCA, "fedcba.fedcba9876543210"), state)
 }
 
-// TestASealedNoteSaysWhatIsRotated: whoever has not the passphrase is told to go on with the rotation as well.
+// TestASealedNoteSaysWhatIsRotated: what is rotated can be read without the passphrase, too, so that a user can be asked to go on with the
+// rotation.
 func TestASealedNoteSaysWhatIsRotated(t *testing.T) {
 	t.Parallel()
 	state := deployment(t, oldCA, "abcdef.0123456789abcdef")

@@ -21,8 +21,8 @@ type variable struct {
 	unless [][]string
 }
 
-// key are the variables of the key of a bucket. One of both alone in the environment does not count: the other one of the file may be of
-// another key.
+// key are the variables of the key of a bucket. If only one of them is in the environment, it does not count: the other one, from the file, may be
+// of another key.
 var key = []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
 
 // The names are those of the engine (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go) and of the client of S3

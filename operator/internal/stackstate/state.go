@@ -31,8 +31,8 @@ type State struct {
 	// none.
 	Bucket func(context.Context) (*backup.Remote, error)
 
-	// Reach returns why nothing can be kept in the place of the state now; nil if something can. It is asked about a state that cannot be
-	// read. Default: nil, it is not asked.
+	// Reach returns why nothing can be stored in the place of the state now; nil if something can. It is called for a state that cannot be read.
+	// Default: nil, it is not called.
 	Reach func() error
 
 	exported   *engine.Exported // the cache of Last
@@ -96,8 +96,8 @@ func (s *State) Unreadable(err error) error {
 	return refusal.Of(fmt.Errorf("the state of stack %s cannot be read (%w): %s", s.Place.Name, err, remedy))
 }
 
-// BackUp writes a backup of the state, whose secrets stay encrypted, and reports it to Kept. It returns nil if the state is empty. What goes
-// wrong in the bucket is in the result: the backup is kept.
+// BackUp writes a backup of the state, whose secrets stay encrypted, and reports it to Kept. It returns nil if the state is empty. An error in the
+// bucket is in the result: the backup is kept.
 func (s *State) BackUp(ctx context.Context, reason string) (*backup.Kept, error) {
 	text, err := s.ExportSealed(ctx)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *State) BackUp(ctx context.Context, reason string) (*backup.Kept, error)
 	return &kept, nil
 }
 
-// Send copies the backups that the bucket with the state lacks, and returns the bucket; empty if the state is in none. What was just made is
-// spared by its name, however old it seems.
+// Send copies the backups that the bucket with the state lacks, and returns the bucket; empty if the state is in none. The backups named in spared
+// were just made: they are sent no matter how old they seem.
 func (s *State) Send(ctx context.Context, spared ...string) (string, error) {
 	if s.Bucket == nil {
 		return "", nil

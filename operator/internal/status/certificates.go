@@ -17,9 +17,9 @@ import (
 type Certificate struct {
 	// Name of its file: talosconfig or kubeconfig.
 	Name string `json:"name"`
-	// Begins is from when on it is valid.
+	// Begins is when it begins to be valid.
 	Begins time.Time `json:"begins"`
-	// Ends is when it does not open it any more.
+	// Ends is when it is no longer valid.
 	Ends time.Time `json:"ends"`
 }
 

@@ -58,8 +58,8 @@ func TestAGuestThatGoesMeanwhile(t *testing.T) {
 	}
 }
 
-// TestWhatADestroyLeavesOnAHostThatIsGone: a host that was removed from the cluster is in no list of hosts, while its guests stay in theirs. One
-// that has a VMID of the stack may be its.
+// TestWhatADestroyLeavesOnAHostThatIsGone: a host that was removed from the cluster is in no list of hosts, while its guests stay in the list of
+// guests. A guest that has a VMID of the stack may belong to the stack.
 func TestWhatADestroyLeavesOnAHostThatIsGone(t *testing.T) {
 	t.Parallel()
 	sources := status.Sources{Inventory: theStack, Deployment: withTemplate(), Host: clusterWith(t, map[string]string{
@@ -121,7 +121,7 @@ func TestManyGuestsAreOneClause(t *testing.T) {
 	require.Equal(t, []string{of + "the configurations of VM 300, VM 301 are not known (the first: unable to parse it)"}, status.Ours{}.Unclear(found))
 }
 
-// TestUnclearIsCompleted: what cannot be said names commands, which JSON has completed as the text has.
+// TestUnclearIsCompleted: the sentences about what is unclear name commands, which are completed in JSON as in the text.
 func TestUnclearIsCompleted(t *testing.T) {
 	t.Parallel()
 	report := reportOf(t, map[string]string{"/access/permissions": `{}`}).At(remedy.Place{Stack: "--stack home"})

@@ -36,13 +36,13 @@ const (
 
 // Credential is something that opens the cluster, its host or its state.
 type Credential struct {
-	// Kind says what it opens.
+	// Kind is what it opens.
 	Kind CredentialKind `json:"kind"`
-	// Name tells it from others of its kind, such as the ID of a token; empty where there is one only.
+	// Name distinguishes it from others of its kind, such as the ID of a token; empty where there is one only.
 	Name string `json:"name,omitempty"`
-	// Made is since when it is valid; absent if nothing says that.
+	// Made is when it began to be valid; absent if that is not known.
 	Made *time.Time `json:"made,omitempty"`
-	// Ends is when it opens nothing any more; absent if it has no end, or if Problem says that the end is unknown.
+	// Ends is when it is no longer valid; absent if it has no end, or if the end is unknown, see Problem.
 	Ends *time.Time `json:"ends,omitempty"`
 	// Problem is why its end is unknown, in a sentence; empty if it is known.
 	Problem string `json:"problem,omitempty"`

@@ -95,7 +95,7 @@ func TestWhatAGuestAgentSays(t *testing.T) {
 	}
 	refuses := func(code int, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
-			connection, _, err := w.(http.Hijacker).Hijack() // Proxmox VE tells its errors in the status line
+			connection, _, err := w.(http.Hijacker).Hijack() // Proxmox VE reports its errors in the status line
 			if err == nil {
 				fmt.Fprintf(connection, "HTTP/1.1 %d %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", code, text)
 				_ = connection.Close() // all was written

@@ -2,20 +2,20 @@ package status
 
 import "fmt"
 
-// The statuses of a guest, apart from those that are a matter of moments: Proxmox VE lists what QEMU says, or else whether it runs (pve-manager,
-// PVE/Service/pvestatd.pm, update_qemu_status, and PVE/API2Tools.pm, extract_vm_stats).
+// The statuses of a guest, without those that last only for moments: Proxmox VE lists the status of QEMU, or else whether the guest runs
+// (pve-manager, PVE/Service/pvestatd.pm, update_qemu_status, and PVE/API2Tools.pm, extract_vm_stats).
 const (
 	// running is the name that Proxmox VE and Talos use for a healthy running machine.
 	running = "running"
-	// stopped is that of one that is switched off.
+	// stopped is the status of a guest that is switched off.
 	stopped = "stopped"
-	// paused is that of one whose processors a person or a task has halted.
+	// paused is the status of a guest whose processors a person or a task has halted.
 	paused = "paused"
-	// ioError is that of one that was halted because a disk could not be written.
+	// ioError is the status of a guest that was halted because a disk could not be written.
 	ioError = "io-error"
-	// unknown is that of one whose host has sent none for some minutes.
+	// unknown is the status of a guest whose host has sent none for some minutes.
 	unknown = "unknown"
-	// absent is that of a guest that is not on any host.
+	// absent is the status of a guest that is not on any host.
 	absent = "absent"
 )
 

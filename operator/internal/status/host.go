@@ -32,7 +32,7 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 	return err
 }
 
-// findMachine adds what the hosts say of a machine: how its virtual machine is and where, or which other guest has its VMID.
+// findMachine adds what the hosts report about a machine: how its virtual machine is and where, or which other guest has its VMID.
 func (s Sources) findMachine(machine *Machine, mac string, found Found) {
 	machine.VM = absent
 	at := slices.IndexFunc(found.Guests, func(g pve.Guest) bool { return g.VMID == machine.VMID })
@@ -53,10 +53,10 @@ func (s Sources) findMachine(machine *Machine, mac string, found Found) {
 	}
 }
 
-// isMachine reports whether the guest with the VMID of a machine is that machine. A mark alone says it: a copy of a stack has the same names,
-// VMIDs and MAC addresses. One without a mark, which a person may have deleted, is the machine if the state knows it, as the engine takes it
-// (preflight does the same), or if it has the machine's name or MAC address. One whose configuration is not known is taken for it, and one
-// that is being made, which has none of them yet.
+// isMachine reports whether the guest with the VMID of a machine is that machine. If the guest has a mark, only the mark counts: a copy of a stack
+// has the same names, VMIDs and MAC addresses. A guest without a mark, which a person may have deleted, is the machine if the state knows it, as
+// for the engine (preflight does the same), or if it has the machine's name or MAC address. A guest whose configuration is not known counts as the
+// machine, and so does one that is being made, which has none of them yet.
 func (s Sources) isMachine(guest pve.Guest, machine Machine, mac string, found Found) bool {
 	config, isRead := found.Configs[guest.VMID]
 	if guest.Type != pve.TypeVM || !isRead || guest.Lock == "clone" || guest.Lock == "create" {

@@ -64,8 +64,8 @@ func clusterWith(t *testing.T, answers map[string]string) pve.Reader {
 	return answering(t, all)
 }
 
-// TestGuestsWhoseConfigurationsAreNotKnown: any host of a cluster may be off, and any guest deleted while it is read. Nothing is said then of
-// ISOs, which such a guest may name, and all else is.
+// TestGuestsWhoseConfigurationsAreNotKnown: any host of a cluster may be off, and any guest may be deleted while it is read. The report then lists
+// no ISOs, which such a guest may name, but everything else.
 func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
 	t.Parallel()
 	disk := status.Orphan{What: "disk tank:vm-120-disk-0 (1.0 GiB): there is no VM 120", Host: "pve1", Remove: "pvesm free tank:vm-120-disk-0"}
@@ -119,8 +119,8 @@ func TestGuestsWhoseConfigurationsAreNotKnown(t *testing.T) {
 	}
 }
 
-// TestATokenThatDoesNotSeeAllGuests: a disk or an ISO that looks unused may be that of a machine which the token does not see, so nothing is
-// said of it, and no command deletes it.
+// TestATokenThatDoesNotSeeAllGuests: a disk or an ISO that looks unused may be that of a machine which the token does not see, so the report does
+// not list it, and has no command that deletes it.
 func TestATokenThatDoesNotSeeAllGuests(t *testing.T) {
 	t.Parallel()
 	const remedy = "the token does not see all guests; give it VM.Audit on /vms, `em-infra role` prints how"

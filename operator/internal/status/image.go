@@ -14,15 +14,15 @@ import (
 
 // Image is the image from which a node's Talos should be installed.
 type Image struct {
-	// Schematic is the ID of what the Image Factory builds it from; empty if its name does not tell it, as that of an image from
+	// Schematic is the ID of what the Image Factory builds it from; empty if the name of the image does not contain it, as for an image from
 	// elsewhere.
 	Schematic string `json:"schematic,omitempty"`
 	// Installer is its reference.
 	Installer string `json:"installer"`
 }
 
-// OtherImage is a node whose image has another schematic or release than the inventory's. The next run upgrades it. Where the name of
-// the inventory's image tells no schematic, it is another release.
+// OtherImage is a node whose image has another schematic or release than the inventory's. The next run upgrades it. If the name of the inventory's
+// image contains no schematic, only the release counts.
 type OtherImage struct {
 	// Node is its name.
 	Node string `json:"node"`

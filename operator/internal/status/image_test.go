@@ -47,7 +47,7 @@ func TestOtherImagesAreSaidWithWhatToDo(t *testing.T) {
 	}
 }
 
-// TestANodeThatRunsACopyOfAnImage: the name of a copy tells no schematic, and the node reports one.
+// TestANodeThatRunsACopyOfAnImage: the name of a copy contains no schematic, and the node reports one.
 func TestANodeThatRunsACopyOfAnImage(t *testing.T) {
 	t.Parallel()
 	r := wellReport()

@@ -46,8 +46,8 @@ func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left,
 	return left, nil
 }
 
-// unclear returns the guests that may be ours and whose hosts are off or do not answer: whether the run that was to make one was cut off is not
-// known then. A configuration that a host which answers does not give is an error, since a machine of the stack may have it.
+// unclear returns the guests that may be ours and whose hosts are off or do not answer: it is then not known whether the run that was to make one
+// was cut off. If a host answers but does not give a configuration, that is an error, since it may be that of a machine of the stack.
 func (f Found) unclear(mayBeOurs func(pve.Guest) bool) (unclear []Orphan, err error) {
 	for _, guest := range f.Guests {
 		switch reason := f.Unread[guest.VMID]; {

@@ -12,7 +12,7 @@ type Line struct{ Label, Text string }
 // Row is a machine in the table of a report, in words.
 type Row struct {
 	Machine
-	// VMText, TalosText and KubernetesText are what the host, Talos and Kubernetes say.
+	// VMText, TalosText and KubernetesText are what the host, Talos and Kubernetes report.
 	VMText, TalosText, KubernetesText string
 	// Lack is what the machine needs; empty for one that is well.
 	Lack string

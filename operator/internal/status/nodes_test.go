@@ -19,8 +19,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestWhatAnswersForANode: only a node from which nothing comes is silent. A certificate that is not valid now is a matter of clocks, unless
-// that of the talosconfig has ended, as after a year without an up.
+// TestWhatAnswersForANode: only a node that sends nothing is silent. A certificate that is not valid now is a matter of clocks, unless that of the
+// talosconfig has ended, as after a year without an up.
 func TestWhatAnswersForANode(t *testing.T) {
 	t.Parallel()
 	const listens, closed = "127.193.78.1", "127.193.78.2"

@@ -55,11 +55,10 @@ type Ours struct {
 	ISO []string
 }
 
-// Orphans returns, in this order: machines that are not in the state, disks without a machine, disks that our machines no longer
-// use, and ISOs that no machine boots. A machine is ours only if its description says so, because a copy of a stack has the same
-// names and VMIDs. A machine without a mark, from a release before the marks, is ours if it is in the state. A disk is none while the token
-// does not see all guests, since its machine may be one of the others, and an ISO while the configuration of any guest is not known, which
-// may name it.
+// Orphans returns, in this order: machines that are not in the state, disks without a machine, disks that our machines no longer use, and ISOs that
+// no machine boots. A machine is ours only if its description says so, because a copy of a stack has the same names and VMIDs. A machine without a
+// mark, from a release before the marks, is ours if it is in the state. A disk is no orphan while the token does not see all guests, since its
+// machine may be one of the others. An ISO is no orphan while the configuration of any guest is not known, since that guest may name it.
 func (o Ours) Orphans(found Found) []Orphan {
 	orphans := o.lostMachines(found)
 	if !found.Partial {
@@ -72,7 +71,7 @@ func (o Ours) Orphans(found Found) []Orphan {
 	return orphans
 }
 
-// Unclear returns what cannot be said about orphans, a sentence each.
+// Unclear returns what is not known about orphans, a sentence each.
 func (o Ours) Unclear(found Found) []string {
 	var unclear []string
 	if found.Partial && len(lostDisks(found)) > 0 {

@@ -45,9 +45,9 @@ type Report struct {
 	LostISOs []pve.ISO `json:"lostISOs,omitempty"`
 	// Orphans lie on the host, and nothing uses them.
 	Orphans []Orphan `json:"orphans,omitempty"`
-	// Unclear is what cannot be said about orphans, a sentence each. It says nothing about the cluster's health.
+	// Unclear is what is not known about orphans, a sentence each. It says nothing about the cluster's health.
 	Unclear []string `json:"unclear,omitempty"`
-	// Unread is what could not be asked, a sentence each.
+	// Unread is what could not be queried, a sentence each.
 	Unread []string `json:"unread,omitempty"`
 	// unreadRemedies are what to do about some of Unread, by their sentences.
 	unreadRemedies map[string]string
@@ -105,7 +105,7 @@ type Machine struct {
 	Silent bool `json:"silent,omitempty"`
 	// Gateways that the inventory wants, IPv4 before IPv6.
 	Gateways []netip.Addr `json:"wantedGateways,omitempty"`
-	// GuestAgent is what its guest agent says; nil where the inventory's images have none, and for a machine that does not run.
+	// GuestAgent is what its guest agent reports; nil where the inventory's images have none, and for a machine that does not run.
 	GuestAgent *GuestAgent `json:"guestAgent,omitempty"`
 	// Kubernetes is its Node; nil when there is none, or the API does not answer.
 	Kubernetes *KubernetesNode `json:"kubernetes,omitempty"`
@@ -131,7 +131,7 @@ type State struct {
 	LastUpdate *Update `json:"lastUpdate,omitempty"`
 	// Pending operations were begun and never ended.
 	Pending []string `json:"pending,omitempty"`
-	// Locks lie on it.
+	// Locks of the state.
 	Locks []recovery.Lock `json:"locks,omitempty"`
 }
 

@@ -21,7 +21,7 @@ type System struct {
 	VMID int `json:"vmid"`
 	// Host is where the inventory wants it.
 	Host string `json:"host"`
-	// Status is what its host says, e.g. running or stopped; unknown if its host is off; absent if there is no guest of its VMID, type and name.
+	// Status is what its host reports, e.g. running or stopped; unknown if its host is off; absent if there is no guest of its VMID, type and name.
 	Status string `json:"status"`
 	// On is the host that it is on, if that is another one.
 	On string `json:"on,omitempty"`
@@ -79,7 +79,7 @@ func (s System) text(out io.Writer) string {
 	return fmt.Sprintf("%s %d %s", s.Type, s.VMID, status)
 }
 
-// AskForSystems adds the systems of a stack that has them, with what their hosts say.
+// AskForSystems adds the systems of a stack that has them, with what their hosts report.
 func (r Report) AskForSystems(ctx context.Context, reader pve.Reader, wanted []System) Report {
 	if len(wanted) == 0 {
 		return r

@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// WithUnread returns the report with the reasons why something could not be asked, and what to do about each.
+// WithUnread returns the report with the reasons why something could not be queried, and what to do about each.
 func (r Report) WithUnread(reasons ...error) Report {
 	r.Unread, r.unreadRemedies = slices.Clone(r.Unread), maps.Clone(r.unreadRemedies)
 	for _, reason := range reasons {
@@ -33,7 +33,7 @@ func (r Report) WithUnread(reasons ...error) Report {
 	return r
 }
 
-// unreadRemedy returns what to do about a reason; empty if it says that itself, nothing is known about it, or its parts have different ones.
+// unreadRemedy returns what to do about a reason; empty if the reason names it itself, if none is known, or if its parts have different remedies.
 func unreadRemedy(reason error) string {
 	parts := partsOf(reason)
 	first := partRemedy(parts[0])
@@ -43,8 +43,8 @@ func unreadRemedy(reason error) string {
 	return first
 }
 
-// inOneLine returns the text of an error with the errors that it joins in one line. A line feed within one of these stays: it may be that of a
-// secret, which is found as it is when the text is printed.
+// inOneLine returns the text of an error with the errors that it joins in one line. A line feed within one of these stays: it may be part of a
+// secret, which is recognized only in its original form when the text is printed.
 func inOneLine(err error) string {
 	parts, text := partsOf(err), err.Error()
 	for _, part := range parts[1:] {

@@ -39,7 +39,7 @@ type Wanted struct {
 	Standing string
 }
 
-// Foresee returns the snapshots to be taken before a run of a stack, and says them in the assessment. A change that Proxmox VE refuses because of
+// Foresee returns the snapshots to be taken before a run of a stack, and adds them to the assessment. A change that Proxmox VE refuses because of
 // snapshots becomes impossible there. It asks the host only about systems of which snapshots are taken, and about such changes.
 func Foresee(ctx context.Context, host Host, stack string, all []systems.System, steps []plan.Step, assessment *risk.Assessment) ([]Wanted, error) {
 	var wanted []Wanted
@@ -79,8 +79,8 @@ type subject struct {
 	finding *risk.Finding
 }
 
-// foresee returns the snapshot to be taken of one system, none if it has none, or if its change is impossible, and notes about those that are
-// not whole.
+// foresee returns the snapshot to be taken of one system, none if the system is to have none, or if its change is impossible, and notes about
+// snapshots that are not whole.
 func (s subject) foresee(ctx context.Context, host Host, guests []pve.Guest) ([]Wanted, []string, error) {
 	at := slices.IndexFunc(guests, func(g pve.Guest) bool { return g.VMID == s.VMID })
 	if at < 0 {
@@ -107,7 +107,7 @@ func (s subject) foresee(ctx context.Context, host Host, guests []pve.Guest) ([]
 	return []Wanted{wanted}, broken(s.Name, guest, taken), nil
 }
 
-// meaning says what happens to the snapshots of the system.
+// meaning returns the sentence about what happens to the snapshots of the system.
 func (s subject) meaning(standing string) string {
 	switch {
 	case standing != "":

@@ -24,7 +24,7 @@ import (
 type host struct {
 	disk     string                       // of the machine
 	config   pve.GuestConfig              // of the machine; nil for one with that disk alone
-	shared   bool                         // is the storage tank
+	shared   bool                         // whether the storage tank is shared
 	taken    []pve.Snapshot               // each has the disk
 	without  map[string][]string          // the drives that a snapshot does not have
 	with     map[string]map[string]string // the settings that only a snapshot has
@@ -137,7 +137,7 @@ func TestWhatIsTakenBeforeAChange(t *testing.T) {
 	}
 }
 
-// TestNoOtherSnapshotAfterAChangeThatFailed: the system is changed half way, and the way back is from before.
+// TestNoOtherSnapshotAfterAChangeThatFailed: the system is changed half way, and the snapshot from before the change stays the way back.
 func TestNoOtherSnapshotAfterAChangeThatFailed(t *testing.T) {
 	t.Parallel()
 	const first, second = "em-infra-20261126-100000", "em-infra-20261126-110000"
@@ -217,7 +217,7 @@ func TestChangesThatSnapshotsHold(t *testing.T) {
 		"ide2": "none,media=cdrom", "ide0": "local-lvm:vm-210-cloudinit,media=cdrom", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
 		"scsihw": "virtio-scsi-single", "unused0": "local-lvm:vm-210-disk-3",
 	}
-	// An ISO that is still in a snapshot, one that somebody has put into another drive, and one that both hosts have.
+	// An ISO that is still in a snapshot, one that a user has put into another drive, and one that both hosts have.
 	ejected := pve.GuestConfig{"scsi0": "tank:vm-210-disk-0,size=16G", "ide0": "none,media=cdrom"}
 	inserted := pve.GuestConfig{"scsi0": "tank:vm-210-disk-0,size=16G", "ide2": "local:iso/debian.iso,media=cdrom,size=700M"}
 	common := pve.GuestConfig{"scsi0": "tank:vm-210-disk-0,size=16G", "ide2": "tank:iso/debian.iso,media=cdrom,size=700M"}

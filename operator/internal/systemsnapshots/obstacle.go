@@ -55,8 +55,8 @@ type hold struct {
 // isFree reports whether the change can be made.
 func (h hold) isFree() bool { return len(h.why) == 0 && len(h.inserted) == 0 }
 
-// held returns what snapshots hold of the change: those that are there, and that of this run, which has all disks of the machine. A disk that was
-// added after a snapshot is not in it. An ISO in a drive, which somebody can have put there by hand, holds the machine also without a snapshot.
+// held returns what snapshots prevent of the change: those that are there, and that of this run, which has all disks of the machine. A disk that
+// was added after a snapshot is not in it. An ISO in a drive, which a user can have put there by hand, prevents the change even without a snapshot.
 func (s subject) held(ctx context.Context, host Host, wanted Wanted, taken []pve.Snapshot) (found hold, err error) {
 	if !s.mayBeHeld() {
 		return found, nil
@@ -110,7 +110,7 @@ func (h *hold) add(why string, drivesOf func(pve.GuestConfig) []string, snapshot
 // disks are volumes, with the drives that they are now.
 type disks map[string]string
 
-// of returns the drives that the disks are now, of those that are among these volumes of drives.
+// of returns the present drives of those disks that are among these volumes of drives.
 func (d disks) of(volumes map[string]string) []string {
 	var found []string
 	for _, volume := range volumes {
@@ -136,7 +136,7 @@ func (s subject) movedDisks(now map[string]string) disks {
 	return moved
 }
 
-// local reports whether a storage is one that only the host of a machine has. None counts as one if the machine stays on its host.
+// local reports whether a storage is one that only the host of a machine has. No storage counts as one if the machine stays on its host.
 type local func(storage string) bool
 
 // of returns the drives whose volumes are on such a storage, in their order.

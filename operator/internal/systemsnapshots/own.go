@@ -89,7 +89,8 @@ func broken(system string, guest pve.Guest, taken []pve.Snapshot) []string {
 	return notes
 }
 
-// Mend returns what to do about an error of taking the snapshot. No change of a locked guest is possible either, so that is about the lock.
+// Mend returns what to do about an error of taking the snapshot. No change of a locked guest is possible either, so the text is then about the
+// lock.
 func (w Wanted) Mend(err error) string {
 	if !pve.IsLocked(err) {
 		return fmt.Sprintf("mend that, or set snapshots: {keep: 0} for %s", w.System)

@@ -89,9 +89,9 @@ func (f *Follower) ask(ctx context.Context, reporter *progress.Reporter, now tim
 	}
 }
 
-// Of returns the task to report for a machine, and the argument of `task stop` for it. That is the VMID, or the UPID of a clone: it has
-// the VMID of its source, so when the command is typed, nothing would tell it from another one that has begun meanwhile. Each machine gets
-// a clone that was not shown yet, so that all of them are shown.
+// Of returns the task to report for a machine, and the argument of `task stop` for it. That is the VMID, or the UPID of a clone: a clone has the
+// VMID of its source, which does not distinguish it from another clone that has begun by the time the command is typed. Each machine gets a clone
+// that was not shown yet, so that all of them are shown.
 func Of(vmid int, tasks []pve.Task, shown map[string]bool) (task pve.Task, which string) {
 	if at := slices.IndexFunc(tasks, func(t pve.Task) bool { return t.VMID == vmid }); at >= 0 {
 		return tasks[at], strconv.Itoa(vmid)
