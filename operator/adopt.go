@@ -45,7 +45,7 @@ type Adopted struct {
 // machine.
 func (o *Operator) Adopt(ctx context.Context, options AdoptOptions) (*Adopted, error) {
 	if !o.workspace.Rehearsed {
-		if err := o.checkSecrets(ctx); err != nil { // it tells more than what a lost file leads to
+		if err := o.checkSecrets(ctx); err != nil { // its error is clearer than those that a lost file causes later
 			return nil, refused(err)
 		}
 	}
@@ -144,8 +144,8 @@ func (t takeover) keep(ctx context.Context, adopted *Adopted) error {
 	return err
 }
 
-// refuseLosses refuses a state with which an up would replace or delete a node or what the cluster cannot lose, or would be refused for
-// what runs. A template may be replaced: nodes do not notice.
+// refuseLosses refuses a state with which an up would replace or delete a node, or anything else that needs a permission, or with which an
+// up would be refused because of an impossible change. A template may be replaced: nodes do not notice.
 func refuseLosses(preview *Preview, nodes []string, place string) error {
 	var lost []string
 	for _, finding := range preview.Findings {

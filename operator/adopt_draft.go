@@ -94,8 +94,8 @@ func (d *draft) adopt(ctx context.Context, options AdoptOptions) (*Adopted, *eng
 	return adopted, exported, refuseLosses(adopted.Preview, nodes, s.place.Stack)
 }
 
-// record runs the program with providers that answer with what exists. Births are the marks of birth of the machines, in the order of
-// the inventory.
+// record runs the program with providers that answer with what exists. births are the birth identifiers of the machines, in the order of
+// the inventory; empty for a machine that does not exist.
 func (d *draft) record(ctx context.Context, on *stackEngine, recorder *adoption.Recorder, births []string) error {
 	tools, err := d.installTools(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *draft) record(ctx context.Context, on *stackEngine, recorder *adoption.
 }
 
 // pluginsOf returns all plugins in the PULUMI_HOME of a stack, those of the tool chain and em-infra itself, with the variables and the folder
-// of its engine: a run ends those that are left behind by their place.
+// of its engine. A run recognizes plugins by their path in the PULUMI_HOME, and ends those that were left behind.
 func pluginsOf(tools *toolchain.Installed, of *workspace.Workspace, env map[string]string) []adoption.Plugin {
 	environment := os.Environ()
 	for _, name := range slices.Sorted(maps.Keys(env)) {

@@ -37,8 +37,8 @@ type Described struct {
 	Notes []string
 }
 
-// Describe writes the inventory of a cluster that runs, whoever made it: what its nodes and their machines on the host say. It changes
-// neither, and overwrites no file.
+// Describe writes the inventory of a running cluster, no matter what made it, from what its nodes and their machines on the host report.
+// It changes neither nodes nor machines, and overwrites no file.
 func (o *Operator) Describe(ctx context.Context, options DescribeOptions) (*Described, error) {
 	if err := (discovery.Folder{Dir: o.workspace.Inventory}).Check(); err != nil {
 		return nil, refused(err)

@@ -121,7 +121,7 @@ func (s surveyor) nodes(ctx context.Context, talosconfig []byte) ([]adoption.See
 	return seen, errors.Join(errs...)
 }
 
-// others finds the machines of the cluster that are at no VMID of the inventory.
+// others finds the machines of the cluster whose VMIDs are not in the inventory.
 func (s surveyor) others(ctx context.Context, found *adoption.Survey) error {
 	host, err := pve.NewHost(s.host)
 	if err != nil {

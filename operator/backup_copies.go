@@ -58,12 +58,12 @@ func (o *Operator) backupBucketAt(ctx context.Context, backend string) (*backup.
 	return &backup.Remote{Objects: objects, Keep: o.options.Keep}, nil
 }
 
-// findBackup returns the backup with that name; "" means the newest that no restore has made of the state that it replaced. One that is not
-// on this machine is copied from the bucket. It returns [backup.ErrNone] if there is none at all.
+// findBackup returns the backup with that name; "" means the newest one, except for those that a restore made of the state that it replaced.
+// A backup that is not on this machine is copied from the bucket. It returns [backup.ErrNone] if there is none at all.
 func (o *Operator) findBackup(ctx context.Context, name string) (Backup, error) {
 	if name != "" {
 		if local, err := o.backups().Find(name); err == nil {
-			return local, nil // no bucket has to answer
+			return local, nil // the bucket is not needed
 		}
 	}
 	copies, unlisted, err := o.backupCopies(ctx)

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// checkBeside refuses what a stack beside this one already has to itself, such as VMIDs and addresses, as after copying a stack's files. Stacks whose
-// configurations name different endpoints are on different hosts and are not compared.
+// checkBeside refuses an inventory with anything that belongs to a stack beside this one, such as VMIDs and addresses. This happens, for
+// example, after a stack's files were copied. Stacks whose configurations name different endpoints are on different hosts and are not compared.
 func (o *Operator) checkBeside(inv inventory.Claimant) error {
 	w := o.workspace
 	if w.Rehearsed && strings.HasSuffix(w.Stack, rehearsalSuffix) {
@@ -47,7 +47,7 @@ func compareWith(inv inventory.Claimant, beside inventory.Beside) error {
 	return inventory.CheckBeside(inv, beside)
 }
 
-// besideOf returns the stacks beside one, without those whose endpoints are others than this. A stack whose inventory is not valid is left out:
+// besideOf returns the stacks beside a stack, without those that name another endpoint. A stack whose inventory is not valid is left out:
 // a command for it reports the error.
 func besideOf(w *workspace.Workspace, endpoint string) ([]inventory.Beside, error) {
 	others, err := w.Beside()

@@ -44,9 +44,9 @@ func (m maintenance) among(ctx context.Context, machines []state.ConfiguredMachi
 	return found
 }
 
-// includes reports whether the Talos of a machine is in maintenance mode. It waits for a machine that may be booting,
-// since the run would not configure it otherwise: one that was started a moment ago, or one that runs, does not answer and was never
-// a member, which may have been reset.
+// includes reports whether the Talos of a machine is in maintenance mode. It waits for a machine that may be booting, since the run would
+// not configure it otherwise. A machine that runs and does not answer may be booting if it was started a moment ago, or if it was never a
+// member: it may have been reset.
 func (m maintenance) includes(ctx context.Context, machine state.ConfiguredMachine) (waits bool) {
 	deadline := m.clock.Now().Add(bootLimit)
 	reported := false

@@ -10,7 +10,7 @@ import (
 // sentenceOf returns the CLI's error message instead of its whole output, and refuses a wrong passphrase. Other errors are returned unchanged.
 func sentenceOf(err error) error {
 	if errors.Is(err, engine.ErrPassphrase) {
-		return err // it was here before
+		return err // an earlier call has returned it
 	}
 	err = engine.Reported(err)
 	if errors.Is(err, engine.ErrPassphrase) {

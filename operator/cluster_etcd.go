@@ -36,7 +36,7 @@ func (e clusterEtcd) health(ctx context.Context) (nodeops.Health, error) {
 	if len(sources.Talosconfig) == 0 {
 		return nodeops.Health{}, refused(e.cluster.place.CompleteError(errNoTalosconfig))
 	}
-	return sources.Health().AndEndpoints("") // a control plane that is to be removed is in the inventory no more
+	return sources.Health().AndEndpoints("") // a control plane that is to be removed is no longer in the inventory
 }
 
 // snapshot keeps a snapshot; it returns nil if etcd runs on no node.
@@ -55,7 +55,7 @@ func (e clusterEtcd) snapshot(ctx context.Context, reason string) (*KeptSnapshot
 	return e.keep(ctx, reason, *taken)
 }
 
-// keep keeps what etcd gives. Without a passphrase, nothing is taken.
+// keep takes a snapshot and keeps it. It takes none if there is neither a recipient nor a passphrase to seal it.
 func (e clusterEtcd) keep(ctx context.Context, reason string, of nodeops.EtcdSnapshot) (*KeptSnapshot, error) {
 	if _, err := stacks.SnapshotStore(e.workspace.Stack, e.cluster.inventory, *e.program); err != nil {
 		return nil, refused(err)
@@ -67,13 +67,13 @@ func (e clusterEtcd) keep(ctx context.Context, reason string, of nodeops.EtcdSna
 	return &kept, nil
 }
 
-// tell says where a snapshot is kept.
+// tell reports where a snapshot is kept.
 func (e clusterEtcd) tell(kept KeptSnapshot) {
 	e.emit(Note{Text: e.cluster.place.Complete("snapshot of etcd: " + kept.Text())})
 }
 
-// send copies the snapshots of earlier runs into the bucket of the inventory if it lacks them. What goes wrong there is a note:
-// the snapshots are kept here, and the next run tries again.
+// send copies the snapshots of earlier runs into the bucket of the inventory if it lacks them. If that fails, it only emits a note: the
+// snapshots are kept here, and the next run tries again.
 func (e clusterEtcd) send(ctx context.Context) error {
 	local, err := e.EtcdSnapshots()
 	if err != nil || len(local) == 0 {

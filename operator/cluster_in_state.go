@@ -21,7 +21,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// clusterInState is what the state of a stack has of its cluster, whatever the inventory says now.
+// clusterInState is what the state of a stack has of its cluster, regardless of what the inventory says now.
 type clusterInState struct {
 	state     *stackstate.State
 	inventory *inventory.Inventory // whose control planes may be endpoints, too; nil for a layer
@@ -102,7 +102,7 @@ func (c clusterInState) fingerprint(ctx context.Context) (string, error) {
 	return kitcheck.Fingerprint(exported)
 }
 
-// nodes returns the nodes of the state, control planes first: a rotation reaches those that exist, whatever the inventory says.
+// nodes returns the nodes of the state, control planes first: a rotation reaches those that exist, regardless of what the inventory says.
 func (c clusterInState) nodes(ctx context.Context) ([]rolling.Node, error) {
 	exported, err := c.state.Seen(ctx)
 	if err != nil {
@@ -140,8 +140,8 @@ func (c clusterInState) contains(ctx context.Context, text string) (bool, error)
 	return slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(secret, text) }), err
 }
 
-// isEmpty reports whether the stack has no state, or one without a resource, as a run leaves it that was killed after it had created
-// the state.
+// isEmpty reports whether the stack has no state, or one without a resource. A run that is killed after it has created the state leaves
+// such a state.
 func (c clusterInState) isEmpty(ctx context.Context) (bool, error) {
 	text, err := c.state.ExportSealed(ctx)
 	if errors.Is(err, engine.ErrNoStack) {

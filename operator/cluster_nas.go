@@ -46,8 +46,8 @@ func (n clusterNAS) box(ctx context.Context) (*preflight.Box, error) {
 	}, nil
 }
 
-// whyAway returns a clause about a NAS that refuses the login or does not answer although the stack has something there; empty if it does neither.
-// The engine leaves what is there unread then (docs/decisions/0096).
+// whyAway returns why the NAS refuses the login or does not answer, as a clause; empty if it does neither, or if the stack has nothing there.
+// The engine does not read what is on such a NAS (docs/decisions/0096).
 func (n clusterNAS) whyAway(ctx context.Context) (string, error) {
 	if len(n.own.onNAS) == 0 {
 		return "", nil

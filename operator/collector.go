@@ -1,9 +1,9 @@
 package operator
 
-// The garbage collector of the CLI and its plugins. They work for seconds, and most of what they allocate at their start, the
-// schemas of the providers, lives to their end: if their heaps may grow to five times what lives in them between two collections,
-// twice by default, a preview of three nodes takes a sixth less time. In larger clusters what lives is the state, and the engine
-// would need 700 MiB for 30 nodes.
+// The garbage collector of the CLI and its plugins. They work for seconds, and most of what they allocate at their start, the schemas of
+// the providers, is in use until they end. By default a heap may grow to twice its live data between two collections. If it may grow to
+// five times that, a preview of three nodes takes a sixth less time. In larger clusters the live data is the state, and the engine would
+// need 700 MiB for 30 nodes.
 const (
 	variableCollector = "GOGC"
 	relaxedCollector  = "400"

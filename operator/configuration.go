@@ -92,7 +92,7 @@ func rehearsalConfig(inventoryDir string, host LabHost, inv *inventory.Inventory
 	return config
 }
 
-// formerStorage returns the names of what is configured about the NAS of a lab that has none any more. A key alone is not the lab's.
+// formerStorage returns the names of the settings for the NAS of a lab that no longer has one. An API key alone is not the lab's.
 func formerStorage(have, wanted auto.ConfigMap) []string {
 	storage := stacks.Key(stacks.KeyLabStorage)
 	_, had := have[storage]

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// TestALabWithoutANASForgetsTheFormerOne, whose key opens nothing any more; a key without a lab's box is somebody's own.
+// TestALabWithoutANASForgetsTheFormerOne: the key of the former one opens nothing any more. A key without a lab's box is the user's own.
 func TestALabWithoutANASForgetsTheFormerOne(t *testing.T) {
 	t.Parallel()
 	none := auto.ConfigMap{"em-infra:proxmoxEndpoint": {Value: "https://127.0.0.1:8006"}}

@@ -18,8 +18,8 @@ type possessions struct {
 	systems []status.System
 }
 
-// Possessions reads them from the state. A state that was destroyed before no longer contains the cluster's identity, so the owners
-// are then read from its backups.
+// Possessions reads from the state what the stack has on the host. A state that was destroyed before no longer contains the cluster's
+// identity, so the owners are then read from its backups.
 func (d destroyTarget) Possessions(ctx context.Context) (p possessions, err error) {
 	if d.inventory == nil && len(d.systems) == 0 {
 		return p, nil // everything that a stack of hosts makes is in its state

@@ -80,7 +80,7 @@ func (c comparison) drift(ctx context.Context) (drift.Report, error) {
 	}.Run(ctx)
 }
 
-// reachOf returns what tells why a host does not answer.
+// reachOf returns a function that returns why a host does not answer.
 func reachOf(host pve.Connection) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := host.Reach(ctx)
@@ -139,7 +139,7 @@ func upgrades(seen running, wanted versions.State, images map[string]status.Imag
 	return sentences
 }
 
-// runsImage reports whether a node that runs the wanted version has the wanted image, too, as far as that one's name tells.
+// runsImage reports whether a node that runs the wanted version has the wanted image, too, as far as the name of the wanted image shows that.
 func runsImage(runs risk.Image, wanted status.Image) bool {
 	have := nodeops.Release{Version: runs.Talos.String(), Schematic: runs.Schematic}
 	return have.Satisfies(nodeops.Release{Version: have.Version, Schematic: wanted.Schematic})

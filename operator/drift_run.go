@@ -39,11 +39,11 @@ func (r driftRun) Run(ctx context.Context) (drift.Report, error) {
 	return report, r.Nodes(ctx, &report)
 }
 
-// inOneLine returns an error as a report has it, which has a line for each thing that could not be asked.
+// inOneLine returns the text of an error in one line: a report has one line for each thing that could not be asked.
 func inOneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// isNotOfWhatIsAsked reports whether an error says nothing about what was asked: a report would have nothing else to say either, and
-// its reader is to act on the error. That is an interruption, and a refusal.
+// isNotOfWhatIsAsked reports whether an error is not about the host that was asked, but an interruption or a refusal. It is returned as it
+// is: a report would contain nothing else, and its reader has to act on the error.
 func isNotOfWhatIsAsked(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.As(err, new(*RefusedError))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
-// TestADriftGoesOnWithoutTheHost: what is known of the nodes is told, whatever became of the host.
+// TestADriftGoesOnWithoutTheHost: the nodes are compared and reported even if the host, or a part of it, does not answer.
 func TestADriftGoesOnWithoutTheHost(t *testing.T) {
 	t.Parallel()
 	onHost := drift.Difference{Subject: "pool", Property: "existence", Want: "there", Have: "absent"}
@@ -65,7 +65,7 @@ func TestADriftGoesOnWithoutTheHost(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedDriftIsNoReport: what was not read because its reader ended it is no news about the host.
+// TestAnInterruptedDriftIsNoReport: what was not read because the user interrupted the run is not a finding about the host.
 func TestAnInterruptedDriftIsNoReport(t *testing.T) {
 	t.Parallel()
 	ctx, end := context.WithCancel(t.Context())

@@ -21,7 +21,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// stackEngine is the engine on a stack, what its last run has reported, and what the message of a failed run tells of this operation.
+// stackEngine is the engine on a stack, what its last run has reported, and what the message of a failed run contains about this operation.
 type stackEngine struct {
 	*Operator
 

@@ -56,7 +56,7 @@ func (o *Operator) snapshotBucket(ctx context.Context) (*etcdsnapshot.Remote, er
 func (o *Operator) findSnapshot(ctx context.Context, name string) (EtcdSnapshot, error) {
 	if name != "" {
 		if local, err := o.snapshots().Find(name); err == nil {
-			return local, nil // no bucket has to answer
+			return local, nil // the bucket is not needed
 		}
 	}
 	copies, unlisted, err := o.etcdCopies(ctx)

@@ -36,7 +36,7 @@ type restorer struct {
 	restore *etcdRestoration    // nil for none
 }
 
-// restorer returns what restores etcd in a run: asked is nil unless that is what the run is for, plan unless it is a dry run.
+// restorer returns the restorer of a run. asked is nil unless the run is to restore etcd, plan is nil unless that is a dry run.
 func (s *session) restorer(asked *EtcdRestoreOptions, plan *restorePlan) *restorer {
 	return &restorer{
 		Operator: s.Operator, engine: s.engine, own: s.own, cluster: s.inState(), etcd: s.etcd(), api: s.kubernetesAPI(), host: s.host,
@@ -47,7 +47,8 @@ func (s *session) restorer(asked *EtcdRestoreOptions, plan *restorePlan) *restor
 // restores reports whether the run restores etcd.
 func (s *restorer) restores() bool { return s.restore != nil }
 
-// spares reports whether a run touches nothing on the NAS, so that it is not refused if that is away: etcd is restored without it.
+// spares reports whether a run touches nothing on the NAS. Such a run is not refused if the NAS does not answer or refuses the login: etcd is
+// restored without it.
 func (s *restorer) spares(of span.Span) bool { return s.asked != nil || !of.ReachesNAS() }
 
 // etcdRestoration is the restore of etcd in a run.
@@ -164,17 +165,17 @@ func (s *restorer) BeginRestore(ctx context.Context) (restores bool, err error) 
 	data := r.seen.DataOf(r.note.On)
 	isThere := data == etcdrestore.None || data == etcdrestore.Some || r.seen.Rebooting(r.note.On)
 	if r.note.Replaces || !isThere {
-		return true, nil // it is made, or configured, first
+		return true, nil // the control plane is made, or configured, first
 	}
 	if err := s.runRestore(ctx); err != nil {
 		return true, err
 	}
-	// The removal of a node needs the API. If that does not answer, whatever needs it says so.
+	// The removal of a node needs the API. If the API does not answer, the step that needs it reports that.
 	_, err = s.api.untilAnswers(ctx, "etcd", startPatience)
 	return true, err
 }
 
-// runRestore has etcd work with the data of the snapshot.
+// runRestore makes etcd work with the data of the snapshot.
 func (s *restorer) runRestore(ctx context.Context) error {
 	if err := s.restoreOf().Run(ctx); err != nil {
 		return s.cluster.place.CompleteError(err)
@@ -205,8 +206,8 @@ func (s *restorer) restoreOf() etcdrestore.Restore {
 	}
 }
 
-// FinishRestore implements [upRestore]. The kubelets are restarted because a watch of the time before would wait for revisions that
-// come later once more.
+// FinishRestore implements [upRestore]. The kubelets are restarted because etcd is back at an earlier revision: a watch from before the
+// restore would wait until etcd reaches the later revisions again.
 func (s *restorer) FinishRestore(ctx context.Context) error {
 	r := s.restore
 	if !r.isDone {
@@ -231,7 +232,7 @@ func (s *restorer) FinishRestore(ctx context.Context) error {
 	return s.restoreNotes().End()
 }
 
-// forgetFormer deletes the Node of a control plane that has another name now, which is in the snapshot.
+// forgetFormer deletes the Node of a control plane that has another name now: the snapshot still has the Node under the former name.
 func (s *restorer) forgetFormer(ctx context.Context) error {
 	former := s.restore.note.Former
 	if former == "" {
@@ -252,8 +253,8 @@ func (s *restorer) forgetFormer(ctx context.Context) error {
 	return nil
 }
 
-// keepJoining has control planes that the engine switches on join the restored etcd, which they are waited for to do. It returns what
-// ends that.
+// keepJoining makes control planes that the engine switches on join the restored etcd, because the run waits for them to do so. It returns
+// a function that ends that.
 func (s *restorer) keepJoining(ctx context.Context) (end func()) {
 	if s.restore == nil || !s.restore.isDone {
 		return func() {}

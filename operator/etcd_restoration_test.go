@@ -63,8 +63,8 @@ func TestARestoreThatWasBegun(t *testing.T) {
 	}
 }
 
-// TestARestoreThatGoesOnLooksForAnotherEtcd: killed before all control planes were emptied, it begins with the same gate, since those that do
-// not answer now may have a quorum. Those that were ordered to reboot do not count.
+// TestARestoreThatGoesOnLooksForAnotherEtcd: a restore that was killed before all control planes were emptied begins with the same check
+// again, since control planes that do not answer now may have a quorum. Those that were ordered to reboot do not count.
 func TestARestoreThatGoesOnLooksForAnotherEtcd(t *testing.T) {
 	t.Parallel()
 	const runs = "k3s-dev-control-1 does not answer (silent) and its VM 101 runs, so its etcd may still work: wait until it answers, or stop it with `qm stop 101` on its host, then run `em-infra etcd restore --stack k3s-dev` again"

@@ -19,14 +19,14 @@ type EtcdRestoreOptions struct {
 type EtcdRestored struct {
 	// Snapshot that etcd was restored from. What was written after its revision is lost.
 	Snapshot EtcdSnapshot
-	// On is the control plane that made its data of it.
+	// On is the control plane that made its data from the snapshot.
 	On string
 	// Away are the control planes that did not answer, and are no members.
 	Away []string
 }
 
 // RestoreEtcd brings the etcd of a cluster back from a snapshot: after the loss of its quorum or of all control planes, or to go back
-// in time. Machines that are gone are made again first. It is an [Operator.Up] otherwise, and as safe to run again.
+// in time. Machines that are gone are made again first. Otherwise it does what [Operator.Up] does, and is as safe to run again.
 func (o *Operator) RestoreEtcd(ctx context.Context, options EtcdRestoreOptions) (*UpResult, error) {
 	s, err := o.begin(ctx, needs{lab: true, refresh: true, consent: "restore etcd"})
 	if err != nil {

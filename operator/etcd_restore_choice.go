@@ -13,8 +13,9 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
 )
 
-// chooseSnapshot chooses the snapshot and the control plane on which etcd starts from it. What the control planes still have of etcd's
-// data is kept first, whichever snapshot is chosen. To keep it can delete older snapshots, so one that is named is found before that and stays.
+// chooseSnapshot chooses the snapshot and the control plane on which etcd starts from it. No matter which snapshot is chosen, what the control
+// planes still have of etcd's data is kept before the restore. That can delete older snapshots, so a snapshot that is named is found first and
+// stays.
 func (s *restorer) chooseSnapshot(ctx context.Context, r *etcdRestoration) error {
 	if err := s.checkSilent(r); err != nil {
 		return err
@@ -52,8 +53,8 @@ func (s *restorer) named(ctx context.Context, seen etcdrestore.Seen, salvageFrom
 	return &found, seen.Target(), nil
 }
 
-// newest returns the newest of what the control planes have of etcd's data, after it was kept; without any, the newest snapshot. It refuses
-// if the data of one is not kept: the restore would delete it, and it may be the newest.
+// newest keeps what the control planes have of etcd's data, and returns the newest of it; if none has any, it returns the newest snapshot. It
+// refuses if the data of a control plane could not be kept: the restore would delete that data, which may be the newest.
 func (s *restorer) newest(ctx context.Context, seen etcdrestore.Seen, salvageFrom salvager) (chosen *EtcdSnapshot, on string, err error) {
 	chosen, on, lost := s.salvage(seen, salvageFrom)
 	if err := errors.Join(lost...); err != nil {
@@ -69,8 +70,8 @@ func (s *restorer) newest(ctx context.Context, seen etcdrestore.Seen, salvageFro
 	return &found, seen.Target(), nil
 }
 
-// replaceOnly plans the restore on the new machine of the only control plane. Without a snapshot of this run it is refused, unless an
-// earlier run has taken one and gone on from there.
+// replaceOnly plans the restore on the new machine of the only control plane. It refuses if this run has taken no snapshot, unless an earlier
+// run has taken one: then this run goes on with the restore of that run.
 func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnapshot, failed error) error {
 	begunOn := ""
 	if s.restore != nil {
@@ -169,7 +170,7 @@ func (s *restorer) salvageFrom(ctx context.Context, health nodeops.Health, node 
 	return s.etcd.keep(ctx, "before-restore", *found)
 }
 
-// tellSalvaged says what a control plane still has, and where it is kept.
+// tellSalvaged reports what a control plane still has, and where it is kept.
 func (s *restorer) tellSalvaged(name string, saved KeptSnapshot) {
 	kept := "kept as " + s.cluster.place.Complete(saved.Text())
 	if s.plan != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// dataUpTo is what a control plane has of etcd's data.
+// dataUpTo returns the data of etcd on a control plane, up to a revision.
 func dataUpTo(t *testing.T, revision int64) nodeops.EtcdSnapshot {
 	t.Helper()
 	text := snapshottest.Signed(snapshottest.Database(t, 2, revision))
@@ -66,8 +66,8 @@ func TestTheSnapshotOfARestoreStays(t *testing.T) {
 	}
 }
 
-// TestDataThatIsNotKeptIsNamed: the restore deletes the data of every control plane. What one has and does not give may be the newest, so it
-// is given up only if a person has named a snapshot, and is named then.
+// TestDataThatIsNotKeptIsNamed: the restore deletes the data of every control plane. Data that could not be kept may be the newest, so it is
+// given up only if a person has named a snapshot, and a warning names its control plane.
 func TestDataThatIsNotKeptIsNamed(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 19, 22, 15, 0, 0, time.UTC)

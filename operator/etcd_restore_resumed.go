@@ -10,7 +10,7 @@ import (
 
 // resumed returns the etcdRestoration that an earlier run has begun. One that has not touched anything is forgotten if another snapshot is
 // asked for, if the machine that it was to replace still has its data, or if an up starts control planes that have all data. One that has
-// emptied the control planes takes another snapshot as long as etcd has none: the first may be damaged.
+// emptied the control planes takes another snapshot if that is asked for and etcd has no data: the first snapshot may be damaged.
 func (s *restorer) resumed(r *etcdRestoration, begun etcdrestore.Note) (*etcdRestoration, error) {
 	isOther := s.asked != nil && s.asked.From != "" && s.asked.From != begun.Snapshot
 	data := r.seen.DataOf(begun.On)
@@ -19,7 +19,7 @@ func (s *restorer) resumed(r *etcdRestoration, begun etcdrestore.Note) (*etcdRes
 		begun.Snapshot = s.asked.From
 	case begun.Emptied && isOther:
 		return nil, refused(s.cluster.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun, and %s may have its data: run `em-infra etcd restore` without --from first, which ends it", begun.Snapshot, begun.On)))
-	case isOther && len(begun.Ordered) > 0: // the note of this restore takes the place of that one, and until then it stays
+	case isOther && len(begun.Ordered) > 0: // the note of the new restore replaces that one, which stays until then
 		r.note.Ordered, r.seen.Ordered = begun.Ordered, begun.Ordered
 		return r, nil
 	case isOther, begun.Replaces && !begun.Emptied && data == etcdrestore.Some:

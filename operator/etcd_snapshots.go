@@ -30,8 +30,8 @@ func (o *Operator) snapshots() etcdsnapshot.Store {
 type KeptSnapshot = stacks.KeptSnapshot
 
 // SnapshotEtcd takes a snapshot of etcd from a follower that works and keeps it, checked as a database and sealed, on this machine and in
-// the bucket of the inventory. Up takes one by itself before it changes a control plane. It changes nothing in the cluster. What goes
-// wrong in the bucket is in the result.
+// the bucket of the inventory. Up takes one by itself before it changes a control plane. SnapshotEtcd changes nothing in the cluster. If a copy
+// to the bucket fails, the result has the reason.
 func (o *Operator) SnapshotEtcd(ctx context.Context) (*KeptSnapshot, error) {
 	s, err := o.begin(ctx, needs{hostMayBeAway: true})
 	if err != nil {
@@ -44,7 +44,8 @@ func (o *Operator) SnapshotEtcd(ctx context.Context) (*KeptSnapshot, error) {
 	return saved, err
 }
 
-// KeepSnapshot implements [upCluster]. The hooks of the program know updates only, and take one before those.
+// KeepSnapshot implements [upCluster]: it takes a snapshot before control planes are deleted or replaced. The hooks of the program take one
+// before updates only.
 func (p platformRun) KeepSnapshot(ctx context.Context, judged judgement) error {
 	leave := judged.LostControlPlanes()
 	if len(leave) == 0 {

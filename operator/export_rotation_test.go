@@ -28,7 +28,7 @@ func (s *session) KeepNew(ctx context.Context, what string, renewed rotation.Rep
 	return func() error { return r.prepare(ctx) }, err
 }
 
-// TellUnreadTokens says of which stacks the tokens cannot be read.
+// TellUnreadTokens reports the stacks whose tokens cannot be read.
 func (s *session) TellUnreadTokens(ctx context.Context) error {
 	return s.tokenReplacement().tellUnread(ctx)
 }

@@ -86,7 +86,8 @@ func OtherRelease(member state.Membership, seen nodeops.Observation) string {
 // RenamedVolumes returns the volumes of nodes that an inventory has under other names.
 var RenamedVolumes = running.renamed
 
-// Commented is a preview whose comment is written: the steps of its plan, what was allowed, and what must not show.
+// Commented returns a preview with what its comment for reviewers is written from: the steps of its plan, what was allowed, and what must
+// not show.
 func Commented(p Preview, steps []plan.Step, allowed []Permission, stack string, place remedy.Place, hide *artifacts.Redactor) *Preview {
 	p.steps, p.allowed, p.stack, p.place, p.hide = steps, allowed, stack, place, hide
 	return &p
@@ -157,7 +158,7 @@ func (s *session) Spares(options UpOptions, restoring *EtcdRestoreOptions) (bool
 	return s.restorer(restoring, nil).spares(of), err
 }
 
-// Resumed returns how a restore of etcd that was begun goes on in one that is asked for, or in an up.
+// Resumed returns the note with which a restore of etcd that was begun goes on, in a restore that is asked for or in an up.
 func (s *session) Resumed(seen etcdrestore.Seen, nodes []rolling.Node, begun etcdrestore.Note, asked *EtcdRestoreOptions) (etcdrestore.Note, error) {
 	r, err := s.restorer(asked, nil).resumed(&etcdRestoration{seen: seen, health: nodeops.Health{Nodes: nodes}}, begun)
 	if err != nil {
@@ -299,7 +300,7 @@ func (o *Operator) ProxmoxToken(ctx context.Context) (token string, place stacks
 	return o.proxmoxToken(ctx, "")
 }
 
-// VerifyCluster waits until a cluster is healthy, by what ask says of it, on the stack home.
+// VerifyCluster waits until the cluster of the stack home is healthy; ask returns its status.
 func VerifyCluster(ctx context.Context, ask func(time.Time) status.Report, emit func(Event)) (status.Report, error) {
 	return verification{
 		ask:   func(_ context.Context, now time.Time) status.Report { return ask(now) },

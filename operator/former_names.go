@@ -57,7 +57,7 @@ func (o *ownResources) FindFormerNames(ctx context.Context) error {
 	return nil
 }
 
-// successors returns the nodes that have the place of another one, in the form that the removal of that one reads.
+// successors returns the nodes that replace a node of another name, in the form that the removal of the replaced node reads.
 func successors(inv *inventory.Inventory, predecessors map[string]string) string {
 	var pairs []string
 	for _, name := range nodeNames(inv) {

@@ -64,7 +64,7 @@ func guard(tool, home string) (release func() error, err error) {
 }
 
 // guardProcess returns the guard's process. Where there is a shell, the shell waits for the end of the pipe: it takes a hundredth of the
-// memory and the time of em-infra, which it runs only if the pipe ends without a word.
+// memory and the time of em-infra. It runs em-infra only if the pipe ends without a line in it.
 func guardProcess(tool, home string) *exec.Cmd {
 	shell, err := exec.LookPath("sh")
 	if err != nil || runtime.GOOS == "windows" {

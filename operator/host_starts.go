@@ -29,8 +29,8 @@ func (l layerHost) AwaitStarts(ctx context.Context) error {
 	return l.awaitHostStarts(ctx, l.layer.Hosts())
 }
 
-// awaitHostStarts waits while hosts start their machines. The engine would find a machine off that runs a moment later, and could not start it.
-// If that is not known, or takes too long, the run goes on: it can be run again.
+// awaitHostStarts waits while hosts start their machines. Otherwise the engine could find a machine off that runs a moment later, and could
+// not start it. If it is not known whether hosts start machines, or if that takes too long, the run goes on: it can be run again.
 func (h *hostChecks) awaitHostStarts(ctx context.Context, hosts []string) error {
 	reader, err := pve.NewReader(h.host)
 	if err != nil {

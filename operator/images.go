@@ -39,7 +39,7 @@ type OtherImages struct {
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Besides returns those of which an assessment does not say that they are upgraded.
+// Besides returns the images without those of nodes that are upgraded according to an assessment.
 func (o OtherImages) Besides(assessment Assessment) OtherImages {
 	o.Other = slices.DeleteFunc(slices.Clone(o.Other), func(other status.OtherImage) bool {
 		return slices.ContainsFunc(assessment.Findings, func(f Finding) bool { return f.Kind == risk.Upgrade && f.Subject == other.Node })
@@ -57,7 +57,7 @@ func (o OtherImages) WriteText(out io.Writer) {
 	}
 }
 
-// OtherImages compares the images of the nodes of a running cluster with the inventory. Before that there are no nodes to ask.
+// OtherImages compares the images of the nodes of a running cluster with the inventory. Before the cluster runs, there are no nodes to ask.
 func (c comparison) OtherImages(ctx context.Context) (OtherImages, error) {
 	found := OtherImages{Other: []status.OtherImage{}}
 	exported, err := c.engine.state.Seen(ctx)

@@ -40,9 +40,9 @@ type InitOptions struct {
 	NASKey string
 	// ImageFactory is the URL of the Image Factory. Default: empty, the public one.
 	ImageFactory string
-	// Found is told what the hosts have, a line for each, before a person is asked. Default: nil, nobody.
+	// Found is called with what the hosts have, a line for each, before a person is asked. Default: nil, it is not called.
 	Found func(lines []string)
-	// Ask asks a person what the answers leave open. Default: nil, nobody is asked.
+	// Ask asks a person what the answers leave open. Default: nil, no person is asked.
 	Ask newstack.Ask
 }
 
@@ -98,7 +98,7 @@ func Init(ctx context.Context, options InitOptions) (*Initialized, error) {
 	return initialized, nil
 }
 
-// check returns everything at once that is missing, and the first answer that the kind has no use for.
+// check returns one error with everything that is missing, and with the first answer that the kind has no use for.
 func (o InitOptions) check() error {
 	ofKind := o.checkKind()
 	missing := []error{ofKind}

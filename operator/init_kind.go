@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ofNoUseFor are what has no meaning for a kind of stacks, by the flags of `em-infra init`.
+// ofNoUseFor are the flags of `em-infra init` that have no meaning for a kind of stacks.
 var ofNoUseFor = map[Kind][]string{
 	KindPlatform: nil,
 	KindHosts: {
@@ -15,8 +15,8 @@ var ofNoUseFor = map[Kind][]string{
 	KindSystems: {"cluster", "control-planes", "workers", "gpu-workers", "iso-storage", "image-factory", "nas", "nas-fingerprint", "nas-pool", "nas-key-file"},
 }
 
-// CheckInitKind returns an error if a new stack cannot be of a kind, or the first flag that is given and has no meaning for it, of those of
-// `em-infra init`. [Init] checks the answers itself; a program with such flags asks before it asks a person for the rest.
+// CheckInitKind returns an error if a new stack cannot be of a kind, or if a flag of `em-infra init` is given that has no meaning for the kind;
+// the error names the first one. [Init] checks the answers itself; a program with such flags calls this before it asks a person for the rest.
 func CheckInitKind(kind Kind, given func(flag string) bool) error {
 	meaningless, known := ofNoUseFor[kind]
 	if !known {
@@ -30,7 +30,8 @@ func CheckInitKind(kind Kind, given func(flag string) bool) error {
 	return nil
 }
 
-// checkKind checks the answers. How the Image Factory and the NAS are reached is none: a program may say that of all stacks.
+// checkKind checks the answers. The URL of the Image Factory and the API key of the NAS are not answers: a program may give them for stacks of
+// all kinds.
 func (o InitOptions) checkKind() error {
 	a := o.Answers
 	given := map[string]bool{

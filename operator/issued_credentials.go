@@ -130,8 +130,9 @@ func (o *Operator) issue(ctx context.Context, name string, ttl time.Duration, ma
 	return &IssuedCredentials{Name: name, Ends: valid.Until, Text: text}, nil
 }
 
-// KeepCredentials writes credentials to a file that only its owner can read, and returns its path. Default of the file: the name of the
-// credentials, in the folder of the stack's own, where newer ones replace older ones. Another file must not exist yet.
+// KeepCredentials writes credentials to a file that only its owner can read, and returns its path. If file is empty, it is a file with the
+// name of the credentials in the folder of the stack's credentials, where newer ones replace older ones. A file that is named must not exist
+// yet.
 func (o *Operator) KeepCredentials(issued *IssuedCredentials, file string) (string, error) {
 	if file == "" {
 		path := filepath.Join(o.workspace.Credentials, issued.Name)
@@ -157,7 +158,7 @@ func writeNew(path string, text []byte) error {
 	return nil
 }
 
-// notInFileNames matches what roles and users contain and the name of a file should not.
+// notInFileNames matches the characters of roles and users that the name of a file should not contain.
 var notInFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 func inFileName(text string) string { return notInFileNames.ReplaceAllString(text, "-") }

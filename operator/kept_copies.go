@@ -23,7 +23,7 @@ func (s *session) keptCopies() keptCopies {
 	return keptCopies{Operator: s.Operator, cluster: s.inState()}
 }
 
-// status returns the newest copies of the cluster on this machine. They are missed if the cluster is there and no rehearsal.
+// status returns the newest copies of the cluster on this machine. They are expected if there is a cluster and it is not that of a rehearsal.
 func (c keptCopies) status(ctx context.Context) (status.Copies, error) {
 	snapshots, err := c.EtcdSnapshots()
 	if err != nil {
@@ -129,7 +129,7 @@ func (c keptCopies) newest(ctx context.Context) ([]page.Copy, error) {
 	var snapshots []EtcdCopy
 	if c.cluster.inventory != nil { // a layer has no etcd
 		var err error
-		if snapshots, _, err = c.etcdCopies(ctx); err != nil { // why the bucket is silent is in the status
+		if snapshots, _, err = c.etcdCopies(ctx); err != nil { // the status has the reason why the bucket cannot be listed
 			return nil, err
 		}
 	}

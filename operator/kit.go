@@ -34,9 +34,9 @@ func (o *Operator) kits() recoverykit.Store {
 	return recoverykit.Store{Dir: o.workspace.Kits()}
 }
 
-// CreateKit seals what the cluster is rebuilt from, should this machine be lost, into one file: the machine secrets, a snapshot of etcd
-// that is taken for it, the inventory, the configuration of the stack, its state, and a page of instructions. It changes nothing in the
-// cluster. Without an etcd that answers, the kit has the newest snapshot that there is.
+// CreateKit seals into one file what the cluster is rebuilt from if this machine is lost: the machine secrets, a snapshot of etcd that is
+// taken for it, the inventory, the configuration of the stack, its state, and a page of instructions. It changes nothing in the cluster. If
+// etcd does not answer, the kit has the newest snapshot that there is.
 func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, error) {
 	s, err := o.begin(ctx, needs{hostMayBeAway: true})
 	if err != nil {
@@ -179,8 +179,8 @@ func (k kitMaker) files(ctx context.Context, of *recoverykit.Description, secret
 	return files, nil
 }
 
-// passphrase returns the passphrase of the state if the kit is opened with something else: who has that has all secrets of the
-// cluster anyway, and needs the passphrase to go on working with its state (decision 63).
+// passphrase returns the passphrase of the state if the kit is opened with the key of a recipient instead: a person with such a key has all
+// secrets of the cluster anyway, and needs the passphrase to go on working with its state (decision 63).
 func (k kitMaker) passphrase() string {
 	passphrase := engine.PassphraseIn(k.workspace.Environment())
 	if len(k.etcd.cluster.inventory.Cluster.Backups.Recipients) == 0 || passphrase == nil || !k.etcd.cluster.state.SealedByPassphrase() {

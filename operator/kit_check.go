@@ -8,9 +8,8 @@ import (
 )
 
 // CheckKit opens a recovery kit and checks that a cluster can be rebuilt from it: that it is whole, that its parts belong together, and
-// that they are those of the cluster as the inventory and the state have it and as it runs. An empty path means the newest kit of the
-// stack on this machine. It changes nothing. What cannot be compared, since this machine has no state or a node does not answer, is a
-// warning.
+// that they match the inventory, the state and the running cluster. An empty path means the newest kit of the stack on this machine. It
+// changes nothing. What cannot be compared, since this machine has no state or a node does not answer, is a warning.
 func (o *Operator) CheckKit(ctx context.Context, file string) (Checks, error) {
 	opened, err := o.openKit(file)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recoverykit"
 )
 
-// noLab makes an operator a rehearsal's, whose passphrase is in its folder. Nothing here asks it for anything.
+// noLab makes an operator that of a rehearsal, whose passphrase is in its folder. None of its methods is called here.
 type noLab struct{ operator.Lab }
 
 // TestAKitThatCannotBeOpened has the exact words of each refusal, which all commands with a kit share. Nothing is written.

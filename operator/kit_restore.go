@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recoverykit"
 )
 
-// Existing is what becomes of files that the project has otherwise than the kit.
+// Existing is what happens to files of the project that differ from those of the kit.
 type Existing string
 
 // The values of [Existing].
@@ -31,7 +31,7 @@ const (
 type KitRestoreOptions struct {
 	// Kit is the path of the sealed kit. Default: empty, the newest one of the stack on this machine.
 	Kit string
-	// Existing is what becomes of files that the project has otherwise than the kit. Default: RefuseExisting.
+	// Existing is what happens to files of the project that differ from those of the kit. Default: RefuseExisting.
 	Existing Existing
 }
 
@@ -134,7 +134,7 @@ func (r kitRestore) files(existing Existing) (*KitRestored, error) {
 	})
 }
 
-// compare reports whether a file is there, and whether it is that of the kit. A sealed snapshot has a name of its own.
+// compare reports whether a file is there, and whether it is that of the kit. A sealed snapshot is not compared: its name is unique.
 func (r kitRestore) compare(name, path string) (same, there bool, err error) {
 	have, err := os.ReadFile(path) //nolint:gosec // in the project
 	if errors.Is(err, os.ErrNotExist) {

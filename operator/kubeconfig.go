@@ -25,11 +25,11 @@ type KubeconfigMergeOptions struct {
 type MergedKubeconfig struct {
 	// File that was changed.
 	File string
-	// Copy of the file as it was before em-infra has changed it for the first time, if that was now; else empty.
+	// Copy of the file as it was before its first change by em-infra, if this was that change; else empty.
 	Copy string
 	// Context is the name of the context; that of the cluster.
 	Context string
-	// Changed is false if the file has been as it is now.
+	// Changed is whether the content of the file was changed.
 	Changed bool
 }
 
@@ -44,8 +44,8 @@ func (o *Operator) Kubeconfig() (string, error) {
 	return file, nil
 }
 
-// MergeKubeconfig puts the access to the cluster into a person's own kubeconfig. What is there of others is not changed: an entry of the same
-// name is refused unless an earlier merge of this stack has put it there.
+// MergeKubeconfig puts the access to the cluster into a person's own kubeconfig. It does not change entries of others: it refuses if there is
+// one of the same name, unless an earlier merge of this stack has put it there.
 func (o *Operator) MergeKubeconfig(options KubeconfigMergeOptions) (*MergedKubeconfig, error) {
 	file, err := o.Kubeconfig()
 	if err != nil {

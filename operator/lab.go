@@ -61,7 +61,7 @@ type LabHost struct {
 	FactoryURL string
 	// Networks are those of the nodes' addresses, one for each cluster that has its own network.
 	Networks []netip.Prefix
-	// NetworkOf returns the one of a cluster's own network.
+	// NetworkOf returns the network in the lab for a cluster's own network.
 	NetworkOf func(own netip.Prefix) (netip.Prefix, error)
 	// TimeScale is the factor for the durations of a small server.
 	TimeScale float64

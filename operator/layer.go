@@ -23,7 +23,7 @@ type layer interface {
 	examine(ctx context.Context, facts layerFacts) (preflight.Report, error)
 	// systems returns the systems of the inventory; none for hosts.
 	systems() []status.System
-	// resourceNames returns the systems as the names of their resources begin; none for hosts.
+	// resourceNames returns, for each system, what the names of its resources begin with; none for hosts.
 	resourceNames() []string
 	// findByHand compares what the engine's refresh does not read with the state.
 	findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand

@@ -63,8 +63,9 @@ func (h hostsLayer) storageRuns(host pve.Connection, commands map[string]*apityp
 	return runs
 }
 
-// makesAnew reports whether an up makes a definition anew, if what Proxmox VE never changes of it differs: the stack has made it, and the
-// inventory has another setting than the state, so that its Command is replaced. One that was made anew by hand is not removed.
+// makesAnew reports whether an up makes a definition anew if one of its settings differs that Proxmox VE never changes. It does if the stack
+// has made the definition and the inventory has another setting than the state, so that its Command is replaced. A definition that was made
+// anew by hand is not removed.
 func makesAnew(command *apitype.ResourceV3, id string, fixed []hostspec.Setting) bool {
 	if !pve.WasMade(printedBy(command)) {
 		return false

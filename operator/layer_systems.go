@@ -115,7 +115,8 @@ func (l *outOfBand) askForContainers(ctx context.Context, host pve.Connection, d
 	return nil
 }
 
-// askForSources checks whether the templates of images, and the files of ISOs and of templates of containers exist that Commands have made.
+// askForSources checks whether what Commands have made still exists: the templates of images, and the files of ISOs and of templates of
+// containers.
 func (l *outOfBand) askForSources(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, inv *systems.Inventory) error {
 	reader, err := pve.NewReader(host)
 	if err != nil {
