@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// role is what a machine is for, with the patches that it alone has.
+// role is a role of machines, with the patches that only this role has.
 type role struct {
 	name         string
 	controlPlane bool
@@ -41,8 +41,8 @@ func registration(t *testing.T, controlPlane bool, labels, taints map[string]str
 	return patch
 }
 
-// contracts are the first and the last that a cluster can be born with, and those on either side of what changed for us:
-// user volumes came with v1.10, and the hostname moved to a document of its own with v1.12 (F29).
+// contracts are the first and the last contract that a cluster can be created with, and those before and after each change that concerns us: user
+// volumes came with v1.10, and the hostname moved to a document of its own with v1.12 (F29).
 var contracts = []string{"v1.0", "v1.9", "v1.10", "v1.11", "v1.12"}
 
 // TestConfigurationsAreGoldenAndAcceptedByTalos keeps the whole configuration of each role under each contract, without
@@ -71,7 +71,7 @@ func TestConfigurationsAreGoldenAndAcceptedByTalos(t *testing.T) {
 	}
 }
 
-// made are the values that are made anew for every cluster, or named as secret by Talos itself.
+// made matches the values that are generated for every cluster. Talos itself redacts those that it considers secret.
 var made = regexp.MustCompile(`(?m)^(\s*(?:crt|id): ).*$`)
 
 func withoutKeys(t *testing.T, configuration config.Provider) string {
@@ -103,7 +103,7 @@ func TestAWorkerBringsItsTaintsAlongAndAControlPlaneIsGivenThem(t *testing.T) {
 	require.Empty(t, registration(t, false, nil, nil))
 }
 
-// TestALabelMayBeEmpty: those of Kubernetes' own roles are.
+// TestALabelMayBeEmpty checks a label without a value, as the labels of Kubernetes' own roles are.
 func TestALabelMayBeEmpty(t *testing.T) {
 	t.Parallel()
 

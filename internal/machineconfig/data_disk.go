@@ -23,7 +23,7 @@ type DataDisk struct {
 // MaxMountLength is the limit of the label of a user volume's partition, without its prefix.
 const MaxMountLength = constants.PartitionLabelLength - len(constants.UserVolumePrefix)
 
-// MountRule says what ValidMount takes.
+// MountRule describes the names that ValidMount accepts.
 var MountRule = fmt.Sprintf("letters, digits and -, at most %d characters", MaxMountLength)
 
 var mountName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)

@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { talostest.Main(m) }
 
-// TestTalosFindsItsDisks: whatever the kernel calls the disks, and whether a controller is each disk's own or one for all,
-// Talos is installed on scsi0, which the firmware boots, and each volume lies on its disk.
+// TestTalosFindsItsDisks checks that Talos is installed on scsi0, which the firmware boots, and that each volume lies on its disk, regardless of what
+// the kernel calls the disks, and of whether each disk has its own controller or all share one.
 func TestTalosFindsItsDisks(t *testing.T) {
 	t.Parallel()
 

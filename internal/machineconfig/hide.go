@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ErrUnreadable is the error of a text that is no machine configuration. It has no cause, which could quote a secret.
+// ErrUnreadable is the error of a text that is no machine configuration. It wraps no cause, because the cause could quote a secret.
 var ErrUnreadable = errors.New("Talos cannot read it")
 
 // Hide returns a machine configuration in Talos' own format, without comments, and with each secret replaced.
@@ -28,8 +28,8 @@ func Hide(configuration []byte, replacement string) ([]byte, error) {
 	return hideText(redacted, replacement)
 }
 
-// HidePatch replaces each secret in a patch of a configuration, which is a mapping or text that holds one, and deletes its comments, in which
-// former values may stand. It reports whether there was any of these. Text that cannot be read is replaced as a whole.
+// HidePatch replaces each secret in a patch of a configuration, which is a mapping or a text that contains one. It also deletes the patch's comments,
+// because they may contain former values. It reports whether it found a secret or a comment. Text that cannot be read is replaced as a whole.
 func HidePatch(patch *yaml.Node, replacement string) bool {
 	commented := stripComments(patch)
 	if patch.Kind != yaml.ScalarNode {
@@ -54,7 +54,7 @@ func stripComments(node *yaml.Node) bool {
 	return found
 }
 
-// commented matches a text that may have a comment. One that has none is only written in another way.
+// commented matches a text that may have a comment. If a text matches without having one, only its formatting changes.
 var commented = regexp.MustCompile(`(?m)(^|\s)#`)
 
 // Values returns the values of all documents of a configuration by their paths. The paths in a document with a kind begin with the kind
@@ -68,7 +68,7 @@ func Values(configuration []byte) (map[string]string, error) {
 	return values, err
 }
 
-// hideText replaces the secrets in a text of one or several documents, and deletes its comments. A text without any stays as it is written.
+// hideText replaces the secrets in a text of one or several documents, and deletes its comments. A text without either is returned unchanged.
 func hideText(text []byte, replacement string) ([]byte, error) {
 	all, err := documents(text)
 	if err != nil {
@@ -128,7 +128,7 @@ func prefixOf(document *yaml.Node) string {
 	return is.Kind
 }
 
-// eachValue visits the values below a node, each with its path. One that an alias stands for is visited under both paths.
+// eachValue visits the values below a node, each with its path. A scalar that an alias refers to is visited under both paths.
 func eachValue(path string, node *yaml.Node, visit func(path string, value *yaml.Node)) {
 	switch node.Kind {
 	case yaml.MappingNode:

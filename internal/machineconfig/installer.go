@@ -2,7 +2,7 @@ package machineconfig
 
 import "github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 
-// InstallerIn returns the installer image that strategic merge patches name, that of the last one that does; empty if none does.
+// InstallerIn returns the installer image of the last strategic merge patch that sets one; empty if none does.
 func InstallerIn(patches []string) (installer string, err error) {
 	for _, patch := range patches {
 		loaded, err := configpatcher.LoadPatch([]byte(patch))

@@ -97,7 +97,7 @@ func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 	}
 }
 
-// features returns what Talos offers to pods; nil for nothing. Talos refuses a worker that has it (talos v1.12.4,
+// features returns the features that Talos offers to pods; nil for none. Talos refuses them on a worker (talos v1.12.4,
 // pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go).
 func features(c Cluster, n Node) *v1alpha1.FeaturesConfig {
 	if c.SnapshotNamespace == "" || !n.ControlPlane {

@@ -145,7 +145,7 @@ func merge(t *testing.T, contract string, controlPlane bool, patches []string) c
 	return merged
 }
 
-// secretBundles are the keys that configurations are made with, one for each contract: they take the most time.
+// secretBundles caches the keys that configurations are made with, one bundle for each contract, because generating them takes the most time.
 type secretBundles struct {
 	mu         sync.Mutex
 	byContract map[string]*secrets.Bundle

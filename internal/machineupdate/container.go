@@ -38,7 +38,7 @@ func OfContainer(path string, before, after map[string]any) (c Change, isInput b
 	if strings.HasPrefix(path, "features") && nests(before) && !nests(after) {
 		c.label = fmt.Sprintf("nesting, which the provider does not switch off: `pct set %v --delete features` on %v, then restart it",
 			propertymap.At(after, "vmId"), propertymap.At(after, "nodeName"))
-		c.path = "" // no "true → false" after what does not come about
+		c.path = "" // no "true → false" for a change that the provider does not make
 	}
 	return c, isInput
 }

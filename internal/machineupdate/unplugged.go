@@ -11,7 +11,7 @@ import (
 // wasUnplugged is why a disk that was unplugged is not put back by an update.
 const wasUnplugged = "was unplugged by hand: the provider would put an empty one in its place"
 
-// CheckPlugged returns an error for an update of a machine of which a disk was unplugged by hand, with what to do.
+// CheckPlugged returns an error for an update of a machine if one of its disks was unplugged by hand. The error states what to do.
 func CheckPlugged(before, after resource.PropertyMap) error {
 	was, wanted := before.Mappable(), after.Mappable()
 	for i := range propertymap.List(wanted, "disks") {

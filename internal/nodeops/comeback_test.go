@@ -150,7 +150,8 @@ func (m *machineUnderTest) kubeletStarts() int {
 	return starts
 }
 
-// TestNodesRegisterAgainBeforeARun: one whose Node was deleted by hand does, one with a Node and those that do not answer are left alone.
+// TestNodesRegisterAgainBeforeARun checks that a node whose Node was deleted by hand registers again, and that nodes that have a Node or do not
+// answer are left alone.
 func TestNodesRegisterAgainBeforeARun(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)

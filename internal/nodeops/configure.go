@@ -18,8 +18,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// Patch changes the machine configuration that a node runs, without a reboot; the rest of it stays as it is. A node that has
-// it already is not asked to apply it, which isAsked reports. The calls are those of [Ask].
+// Patch changes the machine configuration that a node runs, without a reboot. The rest of the configuration stays as it is. isAsked reports whether
+// the node was asked to apply the changed configuration; it is not asked if it already has it. ctx and api are those that [Ask] passes to its calls.
 func Patch(ctx context.Context, api *client.Client, change func(*v1alpha1.Config)) (isAsked bool, err error) {
 	running, err := RunningConfiguration(ctx, api)
 	if err != nil {
@@ -35,8 +35,8 @@ func Patch(ctx context.Context, api *client.Client, change func(*v1alpha1.Config
 	return true, err
 }
 
-// Configure is [Patch] for a node, and returns when the node runs with the changed configuration: it accepts one before it uses it.
-// The error is one clause about the node, without its name.
+// Configure is [Patch] for a node. It returns when the node runs with the changed configuration, because a node accepts a configuration before it
+// uses it. The error is one clause about the node, without its name.
 func (h Health) Configure(ctx context.Context, node rolling.Node, change func(*v1alpha1.Config)) (isChanged bool, err error) {
 	address := node.Address.String()
 	if isChanged, err = h.patch(ctx, address, change); err != nil || !isChanged {
@@ -47,7 +47,7 @@ func (h Health) Configure(ctx context.Context, node rolling.Node, change func(*v
 	})
 }
 
-// cutTimeout is how long a call is repeated that is cut off, as in Talos' own rotate-ca (talos v1.12.0, pkg/rotate/pki/internal/helpers).
+// cutTimeout is how long a call that is cut off is repeated, as in Talos' own rotate-ca (talos v1.12.0, pkg/rotate/pki/internal/helpers).
 const cutTimeout = 10 * time.Second
 
 // patch repeats calls that are cut off: with another CA, apid closes its connections (internal/app/apid/pkg/backend, Flush).
@@ -100,7 +100,7 @@ func patched(running machineconfig.Provider, change func(*v1alpha1.Config)) (for
 	return former, wanted, err
 }
 
-// RunningConfiguration returns the machine configuration that a node runs, secret. The calls are those of [Ask].
+// RunningConfiguration returns the machine configuration that a node runs, which is secret. ctx and api are those that [Ask] passes to its calls.
 func RunningConfiguration(ctx context.Context, api *client.Client) (machineconfig.Provider, error) {
 	active, err := safe.StateGetByID[*config.MachineConfig](ctx, api.COSI, config.ActiveID)
 	if err != nil {

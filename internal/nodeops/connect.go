@@ -48,7 +48,7 @@ func Ask(ctx context.Context, talosconfig []byte, address string, calls func(con
 	return AskFor(ctx, callTimeout, talosconfig, address, calls)
 }
 
-// AskFor is [Ask] for calls that take their time, with the longest time for all of them.
+// AskFor is [Ask] for calls that take longer. limit is the longest time for all of them together.
 func AskFor(ctx context.Context, limit time.Duration, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
 	api, err := Connect(ctx, talosconfig, address)
 	if err != nil {
@@ -62,11 +62,11 @@ func AskFor(ctx context.Context, limit time.Duration, talosconfig []byte, addres
 	switch {
 	case err == nil:
 		return nil
-	case isDeadline(err) && ctx.Err() != nil: // the time for all that is asked
+	case isDeadline(err) && ctx.Err() != nil: // the context of the caller has ended
 		return fmt.Errorf("its Talos API has not answered in time (%w)", context.Cause(ctx))
 	case isDeadline(err) && call.Err() != nil:
 		return ErrSilent
-	case isDeadline(err): // within the node
+	case isDeadline(err): // a limit within the node
 		return fmt.Errorf("its Talos API: %s", status.Convert(err).Message())
 	case isUntimely(err):
 		return ErrUntimely
@@ -86,7 +86,7 @@ func isDeadline(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded
 }
 
-// isUnreached reports whether a call has failed because no connection could be made. The end of one that was made is no silence (grpc-go,
+// isUnreached reports whether a call has failed because no connection could be made. The end of an existing connection does not count (grpc-go,
 // internal/transport/http2_client.go, NewHTTP2Client).
 func isUnreached(err error) bool {
 	return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "transport: Error while dialing")

@@ -13,8 +13,8 @@ import (
 // mark and stays cordoned.
 const CordonAnnotation = "em-infra/cordoned"
 
-// The values of the mark. A Node that leaves stays cordoned while others are changed, since its removal may go on beside them; the end of
-// an up that keeps it takes the cordon back.
+// The values of the mark. A Node that leaves stays cordoned while others are changed, because its removal may be in progress at the same time. An up
+// that keeps the Node removes the cordon at its end.
 const (
 	cordonedToReturn = "true"
 	cordonedToLeave  = "leaves"
@@ -47,8 +47,8 @@ func (k *Kubernetes) cordon(ctx context.Context, name, mark string) error {
 	return nil
 }
 
-// Uncordon uncordons all Nodes that a run has cordoned, except for those that leave and for the ones that are busy once the Nodes were
-// read. It returns their names.
+// Uncordon uncordons all Nodes that a run has cordoned, except those that leave and those that are busy. It calls busy after it has read the Nodes.
+// It returns the names of the uncordoned Nodes.
 func (k *Kubernetes) Uncordon(ctx context.Context, busy func() []string) (uncordoned []string, err error) {
 	return k.uncordon(ctx, func(node nodeObject) bool {
 		return node.Metadata.Annotations[CordonAnnotation] != cordonedToLeave && !slices.Contains(busy(), node.Metadata.Name)

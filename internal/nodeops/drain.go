@@ -58,7 +58,7 @@ type eviction struct {
 	toldHeld, toldFails bool
 }
 
-// goOn does once what can be done, and reports whether the drain has ended, and how.
+// goOn makes one attempt. ended reports whether the drain has ended; err is then its result.
 func (e *eviction) goOn(ctx context.Context) (ended bool, err error) {
 	left, held, failed := e.try(ctx)
 	if failed == nil {
@@ -103,8 +103,8 @@ func notDrained(node string, after time.Duration, why error) error {
 	return fmt.Errorf("%s is not drained after %s, because the Kubernetes API fails (%w): mend that, then run up again", node, after, why)
 }
 
-// evict requests the eviction of every pod that has to leave, once. It returns the pods that are still there, and those that
-// a PodDisruptionBudget holds back. The error is why there is no list, or why the last of other pods was not evicted.
+// evict requests the eviction of every pod that has to leave, once. It returns the pods that are still there, and those that a PodDisruptionBudget
+// holds back. The error is why the pods cannot be listed, or why a pod was not evicted for another reason; of several such pods, the last one.
 func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject, problem error) {
 	var list podList
 	query := url.Values{"fieldSelector": {"spec.nodeName=" + d.Node}}
@@ -135,8 +135,7 @@ func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject
 	return left, held, problem
 }
 
-// isFinal reports whether an API server would answer the same to the same request again. Any other error is passing, as while etcd
-// elects a leader.
+// isFinal reports whether an API server would answer the same to the same request again. Any other error is temporary, as while etcd elects a leader.
 func isFinal(err error) bool {
 	return isRefusal(err, http.StatusUnauthorized) || isRefusal(err, http.StatusForbidden) || isRefusal(err, http.StatusUnprocessableEntity)
 }
@@ -153,8 +152,8 @@ func (d Drain) moves(pod podObject) bool {
 	return !static && !ended && controller != "DaemonSet" && (controller != "" || !d.Returns)
 }
 
-// giveUp deletes the remaining pods if DeleteHeldBack is set. Otherwise, and where they are not known, it returns an error with what
-// has prevented the last attempt.
+// giveUp deletes the remaining pods if DeleteHeldBack is set. Otherwise, or if the remaining pods are not known, it returns an error that states what
+// prevented the last attempt.
 func (k *Kubernetes) giveUp(ctx context.Context, d Drain, left, held []podObject, last error) error {
 	switch {
 	case last != nil && (len(left) == 0 || !d.DeleteHeldBack):

@@ -106,11 +106,11 @@ func TestHeldBackPodsAreDeletedOnRequest(t *testing.T) {
 	})
 }
 
-// TestADrainOutlastsAnAPIServerThatFails for a moment, as while etcd elects a leader.
+// TestADrainOutlastsAnAPIServerThatFails checks that a drain goes on after an API server has failed for a moment, as while etcd elects a leader.
 func TestADrainOutlastsAnAPIServerThatFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		nodes     []int // the status of each request for the Node; of all later ones the last
+		nodes     []int // the status of each request for the Node; all later requests get the last one
 		lists     []int // of each list of pods
 		evictions []int
 		want      string
@@ -164,7 +164,8 @@ func TestADrainOutlastsAnAPIServerThatFails(t *testing.T) {
 	}
 }
 
-// TestADrainWaitsForTheAPI for as long as the restart of an API server may take, and says so; held back pods have the time of the drain.
+// TestADrainWaitsForTheAPI checks that a drain waits for the API as long as the restart of an API server may take, and reports that it waits. Only
+// pods that are held back have the whole time of the drain.
 func TestADrainWaitsForTheAPI(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -228,8 +229,8 @@ func TestOnlyOurOwnCordonsAreTakenBack(t *testing.T) {
 	require.Equal(t, true, api.nodes[2].Spec.Unschedulable, "it is being changed")
 }
 
-// TestANodeThatLeavesStaysCordoned while the lane changes others: new pods would go with it. Once the inventory has it again, a change or
-// the end of an up takes it back.
+// TestANodeThatLeavesStaysCordoned checks that the node stays cordoned while the lane changes others, because new pods would be removed with it. Once
+// the inventory has the node again, a change of it or the end of an up removes the cordon.
 func TestANodeThatLeavesStaysCordoned(t *testing.T) {
 	t.Parallel()
 	api := &apiServer{nodes: []*node{newNode("worker-1")}}
@@ -279,5 +280,5 @@ func TestWhoIsBusyIsAskedLast(t *testing.T) {
 	require.Equal(t, true, api.nodes[1].Spec.Unschedulable)
 }
 
-// busyWith returns who is being changed, for [nodeops.Kubernetes.Uncordon].
+// busyWith returns a function that returns the nodes that are being changed, for [nodeops.Kubernetes.Uncordon].
 func busyWith(names ...string) func() []string { return func() []string { return names } }

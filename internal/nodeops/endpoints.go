@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// AndEndpoints adds the control planes that the talosconfig names and that are not among the nodes, except for one: those of the time
-// before the inventory was changed. Their addresses stand for their names. The error is [ErrTalosconfig].
+// AndEndpoints adds the control planes that are endpoints of the talosconfig and not among the nodes, such as those from before a change of the
+// inventory. It leaves out the endpoint except. The added nodes have their addresses as names. The error is [ErrTalosconfig].
 func (h Health) AndEndpoints(except string) (Health, error) {
 	endpoints, err := Endpoints(h.Talosconfig)
 	if err != nil {

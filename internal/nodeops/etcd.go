@@ -20,7 +20,7 @@ type Credentials struct {
 	Key string
 }
 
-// Talosconfig returns that of the administrator, with these endpoints. Secret.
+// Talosconfig returns the administrator's talosconfig with these endpoints. It is secret.
 func (c Credentials) Talosconfig(endpoints ...string) ([]byte, error) {
 	return c.config(endpoints).Bytes()
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// Alarm is what etcd has raised an alarm about.
+// Alarm is the kind of an alarm of etcd.
 type Alarm string
 
 // The alarms of etcd.
@@ -30,7 +30,7 @@ type EtcdAlarm struct {
 	Member uint64
 	// Node is the name of the member's node; empty for a member that has left.
 	Node string
-	// Kind is what it is about.
+	// Kind of the alarm.
 	Kind Alarm
 }
 
@@ -71,8 +71,8 @@ func (h Health) askFirst(ctx context.Context, call func(context.Context, *client
 	return errors.Join(append(problems, errNoEtcd)...)
 }
 
-// DisarmEtcd ends the alarms of etcd and returns them. An alarm about corrupt data is not ended while its member is among the members:
-// etcd would hand out wrong data.
+// DisarmEtcd ends the alarms of etcd and returns them. It does not end an alarm about corrupt data while the member with these data belongs to etcd,
+// because etcd would return wrong data.
 func (h Health) DisarmEtcd(ctx context.Context) ([]EtcdAlarm, error) {
 	members, err := h.Members(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (h Health) DisarmEtcd(ctx context.Context) ([]EtcdAlarm, error) {
 	return alarms, nil
 }
 
-// CheckAlarms returns what etcd has an alarm about, and what to do; nil if it has none, or if no control plane lists them.
+// CheckAlarms returns an error that states what etcd has an alarm about, and what to do; nil if it has none, or if no control plane lists them.
 func (h Health) CheckAlarms(ctx context.Context) error {
 	members, err := h.Members(ctx)
 	if err != nil || len(members) == 0 {
@@ -114,7 +114,7 @@ func (h Health) CheckAlarms(ctx context.Context) error {
 	return errors.New(alarmOf("alarm:" + string(alarms[at].Kind)))
 }
 
-// corruptRemedy is what to do about a member with corrupt data. With others, it joins anew with theirs.
+// corruptRemedy returns what to do about a member with corrupt data. If there are other members, it joins again and gets their data.
 func corruptRemedy(members []EtcdMember, alarm EtcdAlarm) string {
 	i := slices.IndexFunc(members, func(m EtcdMember) bool { return m.ID == alarm.Member })
 	if i < 0 || len(members) == 1 {

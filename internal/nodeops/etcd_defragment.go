@@ -22,9 +22,9 @@ type Defragmented struct {
 	Before, After, InUse int64
 }
 
-// DefragmentEtcd rewrites the databases of all members, one at a time and the leader last, and calls done after each. It stops if a member
-// does not vote before or after: a member that is defragmented answers nothing, as if it were away. An alarm about space does not stop it,
-// since it is what ends that alarm; one about corrupt data does.
+// DefragmentEtcd rewrites the databases of all members, one at a time and the leader last, and calls done after each. It stops if a member does not
+// vote before or after, because a member does not answer while it is defragmented, as if it were off. An alarm about space does not stop it, because
+// it is the remedy for that alarm; an alarm about corrupt data does.
 func (h Health) DefragmentEtcd(ctx context.Context, done func(Defragmented)) error {
 	members, err := h.Members(ctx)
 	if err != nil {

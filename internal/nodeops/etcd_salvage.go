@@ -18,9 +18,9 @@ import (
 // etcdDatabase is the data file of a member (etcd v3.6, server/storage/datadir).
 const etcdDatabase = constants.EtcdDataPath + "/member/snap/db"
 
-// SalvageEtcd returns the data of a control plane's etcd, whether etcd works or not: a snapshot, or the data file where etcd gives
-// none, as without a quorum. The file gets the checksum of a snapshot at its end. Nothing is committed without a quorum, so the file
-// does not change as it is read; that it is whole is for the reader to check.
+// SalvageEtcd returns the data of a control plane's etcd, whether etcd works or not: a snapshot, or the data file if etcd gives no snapshot, as
+// without a quorum. The checksum of a snapshot is appended to the file. Without a quorum nothing is committed, so the file does not change while it
+// is read. The caller has to check that the file is complete.
 func (h Health) SalvageEtcd(ctx context.Context, node rolling.Node) (*EtcdSnapshot, error) {
 	snapshot := &EtcdSnapshot{Take: func(to io.Writer) error { return h.copySnapshot(ctx, node, to) }}
 	if refusal := begins(snapshot.Take); refusal != nil {

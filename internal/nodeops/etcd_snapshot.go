@@ -28,8 +28,8 @@ type EtcdSnapshot struct {
 	Take func(io.Writer) error
 }
 
-// EtcdSnapshot returns a snapshot of a member of etcd that works, a follower if there is one: the leader has work of its own. It
-// returns nil if etcd runs on no node. The error is what prevents a snapshot.
+// EtcdSnapshot returns a snapshot of an etcd member that works. It prefers a follower, because the leader has other work. It returns nil if etcd runs
+// on no node. The error is what prevents a snapshot.
 func (h Health) EtcdSnapshot(ctx context.Context) (*EtcdSnapshot, error) {
 	members, err := h.etcdMembers(ctx, rolling.Node{})
 	if err != nil || len(members) == 0 {
@@ -71,15 +71,16 @@ func (h Health) versionsOn(ctx context.Context, node rolling.Node) (talos, kuber
 
 // SnapshotWait is how long to wait for etcd on machines that may just have been switched on, as after a power cut.
 type SnapshotWait struct {
-	// Works is for a member that gives a snapshot.
+	// Works is the longest wait for a member that gives a snapshot.
 	Works time.Duration
-	// Starts is for any etcd: a control plane that is off or was reset may be about to come back with one. That of an only control plane
-	// which does not start in this time counts as none, since a change may be what it lacks. Default: 0, one look.
+	// Starts is the longest wait for any etcd: a control plane that is off or was reset may be about to come back with one. If the only control plane
+	// has an etcd that does not start in this time, it counts as no etcd, because a change may be what it needs to start. Default: 0, one look.
 	Starts time.Duration
 }
 
-// AwaitEtcdSnapshot is [Health.EtcdSnapshot] with a wait. A member counts when it sends the beginning of a snapshot. The error is what
-// prevented a snapshot last, or why ctx has ended, also in the wait for any etcd: it is not known then that there is none.
+// AwaitEtcdSnapshot is [Health.EtcdSnapshot] with a wait. A member counts when it sends the beginning of a snapshot. The error is what prevented a
+// snapshot last, or why ctx has ended. If ctx ends during the wait for any etcd, that is an error too, because it is not known then whether there is
+// one.
 func (h Health) AwaitEtcdSnapshot(ctx context.Context, wait SnapshotWait) (snapshot *EtcdSnapshot, err error) {
 	limited, cancel := context.WithTimeout(ctx, wait.Works)
 	defer cancel()

@@ -60,7 +60,7 @@ func TestEtcdSnapshot(t *testing.T) {
 	})
 }
 
-// TestEtcdSnapshotAfterAPowerCut: a control plane that boots is waited for, and one that stays silent is what the error says.
+// TestEtcdSnapshotAfterAPowerCut checks that the wait covers the boot of a control plane, and that the error names a control plane that stays silent.
 func TestEtcdSnapshotAfterAPowerCut(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)

@@ -34,7 +34,7 @@ func KubernetesOf(client *http.Client) *Kubernetes {
 	return &Kubernetes{location: "https://control-1:6443", client: client}
 }
 
-// ReadToItsEnd returns a connection whose end its reader reports.
+// ReadToItsEnd returns a connection whose end is reported by reads only.
 func ReadToItsEnd(connection net.Conn) net.Conn { return readToItsEnd{connection} }
 
 // What answers at the address of a node.
@@ -85,7 +85,8 @@ func NotReady(names ...string) error { return &unreadyError{names: names, lacks:
 // UnlessStalled is the limit of streams.
 var UnlessStalled = unlessStalled
 
-// KeepsMajority returns which control plane etcd lacks while another one reboots. The members are names; one with a + is a learner.
+// KeepsMajority returns an error that names the control plane that etcd lacks for a majority while another one reboots. The members are names; one
+// with a + is a learner.
 func KeepsMajority(members, controlPlanes []string, changed string) error {
 	var health Health
 	for _, name := range controlPlanes {

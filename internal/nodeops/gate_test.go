@@ -101,8 +101,8 @@ func TestPodsMoveWhereThereIsANetworkAndTheNodeAnswers(t *testing.T) {
 	require.False(t, drains(rolling.Change{Node: worker("worker-1"), Reboots: true}), "a node that does not answer lets no pod end")
 }
 
-// TestANodeThatDoesNotSayWhetherItRebootsIsNotChanged: it would reboot with its pods. One that refuses the configuration does not
-// reboot for it, and its change says why.
+// TestANodeThatDoesNotSayWhetherItRebootsIsNotChanged checks that such a node is not changed, because it could reboot with its pods. A node that
+// refuses the configuration does not reboot for it, and the change itself reports why.
 func TestANodeThatDoesNotSayWhetherItRebootsIsNotChanged(t *testing.T) {
 	t.Parallel()
 	faults := fault.NewSet([32]byte{1}, talos.FaultKinds())
@@ -135,7 +135,8 @@ func TestANodeThatDoesNotSayWhetherItRebootsIsNotChanged(t *testing.T) {
 	require.False(t, terms.Drain)
 }
 
-// heldServices is a pace without delays, but for the time from the Talos API to the other services: that one lasts as long as it is held.
+// heldServices is a pace without delays, except between the start of the Talos API and that of the other services: if held is set, this delay lasts
+// until goOn is closed.
 type heldServices struct {
 	held  atomic.Bool
 	goOn  chan struct{}
@@ -154,7 +155,7 @@ func (h *heldServices) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// TestAnEtcdThatHasNotStartedYetIsNotTakenForNone: after a power cut all control planes would be changed at once.
+// TestAnEtcdThatHasNotStartedYetIsNotTakenForNone: otherwise all control planes would be changed at once after a power cut.
 func TestAnEtcdThatHasNotStartedYetIsNotTakenForNone(t *testing.T) {
 	t.Parallel()
 	services := &heldServices{goOn: make(chan struct{}), lasts: 7 * time.Second}

@@ -8,7 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// Each problem with a node's GPUs has one sentence. A problem that only follows from another one has none.
+// TestWhatIsWrongWithGPUs checks that each problem with a node's GPUs has one sentence, and that a problem that only follows from another one has
+// none.
 func TestWhatIsWrongWithGPUs(t *testing.T) {
 	t.Parallel()
 	pair := []string{"nvidia-container-toolkit-lts", "nvidia-open-gpu-kernel-modules-lts"}

@@ -39,10 +39,10 @@ type Health struct {
 
 var _ rolling.Cluster = Health{}
 
-// Spare implements [rolling.Cluster]. The cluster can spare a node when all other etcd members are present, vote and have a
-// leader, the static pods of the other control planes run, and every other Node is Ready. If etcd runs on no node and has data on
-// none that is on but the changed one, there is nothing to lose: the cluster was not bootstrapped yet, or is off as a whole. A change of a
-// node that is off or that is added removes nothing from the cluster, and a machine that has not become a node yet is not waited for.
+// Spare implements [rolling.Cluster]. The cluster can spare a node when all other etcd members are present, vote and have a leader, the static pods
+// of the other control planes run, and every other Node is Ready. If etcd runs on no node, and no node that is on has data of etcd, except perhaps
+// the changed one, there is nothing to lose: the cluster was not bootstrapped yet, or is off as a whole. A change of a node that is off or that is
+// added removes nothing from the cluster. There is no wait for a machine that has not become a node yet.
 func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
 	off, err := h.isOff(ctx, change.Node)
 	if err != nil {
@@ -130,11 +130,10 @@ func (h Health) Running(node rolling.Node) rolling.Condition {
 	}
 }
 
-// bootThatEnds returns the ID of the node's boot if the configuration to be applied makes it reboot, otherwise "". Talos
-// answers before it reboots, so a node that looks healthy afterwards may still have the reboot ahead. A reboot by Proxmox VE
-// has ended the boot when the update returns. The error is a node that may reboot and does not say so: its pods would not be
-// moved. A node that refuses the configuration or our credentials, or waits for its first configuration, ends no boot, and the
-// change reports what is wrong.
+// bootThatEnds returns the ID of the node's boot if the configuration to be applied makes it reboot, otherwise "". Talos answers before it reboots,
+// so a node that looks healthy afterwards may still have the reboot ahead. A reboot by Proxmox VE has ended the boot when the update returns.
+// bootThatEnds returns an error if the node does not say whether it will reboot, because its pods would not be moved. For a node that refuses the
+// configuration or our credentials, or waits for its first configuration, it returns "", and the change itself reports what is wrong.
 func (h Health) bootThatEnds(ctx context.Context, change rolling.Change, off bool) (boot string, err error) {
 	if len(change.Configuration) == 0 || off {
 		return "", nil

@@ -13,10 +13,10 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// ConfigureKubelet is [Health.Configure] for a change with which Talos restarts the kubelet, as another CA of Kubernetes (talos v1.12.4,
-// controllers/k8s/kubelet_service.go). It returns when the kubelet was restarted and the node works again: Talos is ready, on a control
-// plane etcd votes and the static pods run with the new configuration, and the Node is Ready, unless no Node of the cluster is. It
-// waits for that as well if the node has the change already.
+// ConfigureKubelet is [Health.Configure] for a change that makes Talos restart the kubelet, such as another CA of Kubernetes (talos v1.12.4,
+// controllers/k8s/kubelet_service.go). It returns when the kubelet was restarted and the node works again: Talos is ready, on a control plane etcd
+// votes and the static pods run with the new configuration, and the Node is Ready, unless no Node of the cluster is. It also waits for this if the
+// node already has the change.
 func (h Health) ConfigureKubelet(ctx context.Context, node rolling.Node, change func(*v1alpha1.Config)) error {
 	before, err := h.kubeletOf(ctx, node)
 	if err != nil {
@@ -39,8 +39,7 @@ func (h Health) ConfigureKubelet(ctx context.Context, node rolling.Node, change 
 	})
 }
 
-// isNetworked reports whether the Nodes can be Ready, which they are not without a network plugin. An API that does not answer counts as
-// one that will.
+// isNetworked reports whether the Nodes can be Ready: without a network plugin none is. It returns true if the API does not answer.
 func (h Health) isNetworked(ctx context.Context) bool {
 	nodes, err := h.kubernetesNodes(ctx, rolling.Node{})
 	return err != nil || slices.ContainsFunc(nodes, func(n kubernetesNode) bool { return n.ready })
@@ -49,7 +48,7 @@ func (h Health) isNetworked(ctx context.Context) bool {
 // kubelet is what a node says about its kubelet.
 type kubelet struct {
 	runs bool
-	down time.Time // when it did not run last, by the clock of the node
+	down time.Time // when it last did not run, by the clock of the node
 }
 
 func (h Health) kubeletOf(ctx context.Context, node rolling.Node) (found kubelet, err error) {
@@ -72,7 +71,7 @@ func (h Health) kubeletOf(ctx context.Context, node rolling.Node) (found kubelet
 // stateRunning is the state of a service that runs.
 const stateRunning = "Running"
 
-// untilHolds asks until a condition holds. The error is what it lacked last when ctx ends.
+// untilHolds asks until a condition holds. If ctx ends before, it returns why the condition did not hold at the last check.
 func untilHolds(ctx context.Context, holds func(context.Context) error) error {
 	last := errors.New("no answer")
 	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {

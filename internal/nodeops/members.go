@@ -16,16 +16,16 @@ type EtcdMember struct {
 	Name string `json:"name"`
 	// Address of its node.
 	Address string `json:"address"`
-	// Learner has no vote yet.
+	// Learner is whether the member is a learner, which has no vote yet.
 	Learner bool `json:"learner,omitempty"`
 	// Problem is why it does not count; empty for one that does.
 	Problem string `json:"problem,omitempty"`
-	// Alarmed is whether its problem is an alarm of etcd, which no wait ends.
+	// Alarmed is whether its problem is an alarm of etcd, which does not end by waiting.
 	Alarmed bool `json:"-"`
 }
 
-// Members returns the members of the cluster's etcd from the first control plane that answers, and checks the health of each.
-// It returns none when etcd runs on no node. The error is an etcd that runs and cannot list its members.
+// Members returns the members of the cluster's etcd from the first control plane that answers, and checks the health of each. It returns none when
+// etcd runs on no node. It returns an error if etcd runs but cannot list its members.
 func (h Health) Members(ctx context.Context) ([]EtcdMember, error) {
 	list, err := h.etcdMembers(ctx, rolling.Node{})
 	if err != nil {

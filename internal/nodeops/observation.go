@@ -30,15 +30,15 @@ type Observation struct {
 	// Unmet conditions keep the node from being ready at its stage, as in `services: kubelet not healthy`. None for a node
 	// that is ready.
 	Unmet []string `json:"unmet,omitempty"`
-	// InstalledOn is the drive that Talos is installed on, as Proxmox VE calls it, e.g. scsi0; the path of a device that is no
-	// drive of its, and empty where none is known.
+	// InstalledOn is the drive that Talos is installed on, by its name in Proxmox VE, e.g. scsi0. It is the path of the device for a disk on another
+	// bus, and empty if unknown.
 	InstalledOn string `json:"installedOn,omitempty"`
 	// Volumes that the configuration asks for.
 	Volumes []Volume `json:"volumes,omitempty"`
 	// Gateways are those of the default routes that the kernel uses, IPv4 before IPv6.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
-	// Kubelet and APIServer are the versions of Kubernetes that the node is configured for, e.g. v1.35.4; APIServer is empty on a
-	// worker, and either for an image whose tag is no version.
+	// Kubelet and APIServer are the versions of Kubernetes that the node is configured for, e.g. v1.35.4; APIServer is empty on a worker. Each is
+	// empty if the tag of its image is no version.
 	Kubelet   string `json:"-"`
 	APIServer string `json:"-"`
 	// Configuration is the machine configuration that the node runs with. Secret.
@@ -142,7 +142,7 @@ func (o *Observation) readKubernetes(configuration talosconfig.Provider) {
 	}
 }
 
-// versionOfImage returns the version in an image's reference, REGISTRY/NAME:TAG or REGISTRY/NAME:TAG@DIGEST; empty if the tag is none.
+// versionOfImage returns the version in an image's reference, REGISTRY/NAME:TAG or REGISTRY/NAME:TAG@DIGEST; empty if the tag is no version.
 func versionOfImage(reference string) string {
 	reference, _, _ = strings.Cut(reference, "@")
 	tag := reference[strings.LastIndex(reference, ":")+1:]

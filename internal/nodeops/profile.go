@@ -18,7 +18,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
-// Profile is what a node that nothing describes says about itself.
+// Profile is what a node reports about itself, for a node that nothing else describes.
 type Profile struct {
 	Observation
 
@@ -26,15 +26,15 @@ type Profile struct {
 	Name string
 	// FQDN is its hostname with its domain, if it has one.
 	FQDN string
-	// Address is the one that it was asked at, with the length of its network.
+	// Address is the address at which the node was asked, with the length of its network.
 	Address netip.Prefix
-	// Address6 is the first lasting IPv6 address on the same card; invalid if there is none, or if Address is one.
+	// Address6 is the first permanent IPv6 address on the same card; invalid if there is none, or if Address itself is an IPv6 address.
 	Address6 netip.Prefix
 	// Firmware is the UUID of its firmware.
 	Firmware string
 	// Extensions of its image, sorted, without their vendor, e.g. qemu-guest-agent.
 	Extensions []string
-	// Cards are its network cards, by their hardware addresses.
+	// Cards are its network cards, sorted by their hardware addresses.
 	Cards []Card
 }
 
@@ -44,7 +44,7 @@ type Card struct {
 	MAC net.HardwareAddr
 	// MTU that it runs with, in bytes.
 	MTU int
-	// Addresses are its lasting ones, sorted; without those that are local to the link, or given by a router for a time.
+	// Addresses are its permanent addresses, sorted, without link-local ones and those that a router assigns for a limited time.
 	Addresses []netip.Prefix
 }
 
@@ -75,7 +75,7 @@ func (h Health) Profile(ctx context.Context, address netip.Addr) (Profile, error
 	return profile, err
 }
 
-// readCards reads the network cards and their addresses, and which of them is on the card with the given one.
+// readCards reads the network cards and their addresses, and takes Address and Address6 from the card with the given address.
 func (p *Profile) readCards(ctx context.Context, api *client.Client, given netip.Addr) error {
 	links, err := safe.StateListAll[*network.LinkStatus](ctx, api.COSI)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *Profile) readCards(ctx context.Context, api *client.Client, given netip
 	return nil
 }
 
-// lasting returns the addresses of a link that stay, sorted.
+// lasting returns the permanent addresses of a link, sorted.
 func lasting(addresses safe.List[*network.AddressStatus], link string) []netip.Prefix {
 	var found []netip.Prefix
 	for one := range addresses.All() {
@@ -139,14 +139,14 @@ func readExtensions(ctx context.Context, api *client.Client) ([]string, error) {
 type Peer struct {
 	// Name is its hostname with its domain, if it has one (Talos, controllers/cluster/local_affiliate.go).
 	Name string
-	// Addresses are all that it tells others, which may include the virtual address of the Kubernetes API.
+	// Addresses are all addresses that it announces to others, which may include the virtual address of the Kubernetes API.
 	Addresses []netip.Addr
 	// ControlPlane is whether it is a control plane.
 	ControlPlane bool
 }
 
-// Peers returns the nodes of the cluster that a node knows of by Talos' discovery, itself included: control planes first, each by its
-// name. The error is the node's answer, for use inside a sentence.
+// Peers returns the nodes of the cluster that a node knows of by Talos' discovery, itself included. Control planes come first, and each group is
+// sorted by name. The error is the node's answer, for use inside a sentence.
 func (h Health) Peers(ctx context.Context, address string) (peers []Peer, err error) {
 	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
 		members, err := safe.StateListAll[*cluster.Member](ctx, api.COSI)

@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// TestProfile: a node of two IP families with three network cards says which card has which addresses.
+// TestProfile checks that a node with two IP families and three network cards reports which card has which addresses.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	storage, routed := net.HardwareAddr{0xbc, 0x24, 0x11, 0, 1, 1}, net.HardwareAddr{0xbc, 0x24, 0x11, 0, 1, 2}

@@ -16,10 +16,10 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// etcdMembers returns the members of etcd from the first control plane that lists them. All are asked at the same time, since one that is silent
-// takes long, but for the changed one, which is asked last: it may be down, and an etcd of its own that does not start is no reason against a
-// change, which may be what it lacks. It returns none when etcd runs on no node. The error contains the control planes that are up and return
-// no list.
+// etcdMembers returns the members of etcd from the first control plane that lists them. It asks all of them at the same time, because a silent one
+// takes long, except the changed one, which it asks last: that one may be down. If the etcd of the changed one does not start, that is no reason
+// against the change, which may be what it needs. It returns no members if etcd runs on no node. The error names the control planes that are up and
+// return no list.
 func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machineapi.EtcdMember, error) {
 	nodes := h.controlPlanes(changed)
 	others := slices.DeleteFunc(slices.Clone(nodes), func(n rolling.Node) bool { return n.Name == changed.Name })
@@ -100,7 +100,7 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 	}
 }
 
-// listMembers returns the members that a node lists whose etcd runs.
+// listMembers returns the members that a node with a running etcd lists.
 func (h Health) listMembers(ctx context.Context, address string) (members []*machineapi.EtcdMember, err error) {
 	err = h.askEtcd(ctx, address, func(ctx context.Context, api *client.Client) error {
 		list, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
@@ -179,8 +179,8 @@ func (h Health) quorumWithout(ctx context.Context, members []*machineapi.EtcdMem
 	return errors.Join(problems...)
 }
 
-// keepsMajority returns the control plane that etcd lacks, if it would have no majority while the changed one reboots. It has an even number of
-// members only while control planes come and go, and the one that comes is then worth waiting for.
+// keepsMajority returns an error that names the control plane that etcd lacks, if etcd would have no majority while the changed one reboots. etcd has
+// an even number of members only while control planes join or leave, and it is then worth waiting for the one that joins.
 func (h Health) keepsMajority(members []*machineapi.EtcdMember, changed rolling.Node) error {
 	voters := 0
 	for _, member := range members {

@@ -14,13 +14,13 @@ import (
 )
 
 // AskEtcd is [Ask] for calls of the node's own etcd. Talos waits with such a call until etcd listens (talos v1.12.0, internal/pkg/etcd/etcd.go;
-// go.etcd.io/etcd/client/v3 v3.6.6, options.go, defaultWaitForReady): so an etcd that does not run is an error at once, and one that stays
-// silent is told from a silent node.
+// go.etcd.io/etcd/client/v3 v3.6.6, options.go, defaultWaitForReady): so AskEtcd returns an error at once if etcd does not run, and distinguishes an
+// etcd that stays silent from a silent node.
 func AskEtcd(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
 	return AskEtcdFor(ctx, callTimeout, talosconfig, address, calls)
 }
 
-// AskEtcdFor is [AskEtcd] for calls that take their time, with the longest time for all of them.
+// AskEtcdFor is [AskEtcd] for calls that take longer. limit is the longest time for all of them together.
 func AskEtcdFor(ctx context.Context, limit time.Duration, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
 	return AskFor(ctx, limit, talosconfig, address, func(ctx context.Context, api *client.Client) error { return callEtcd(ctx, api, calls) })
 }
@@ -53,9 +53,9 @@ func etcdService(ctx context.Context, api *client.Client) (state string, err err
 	return state, err
 }
 
-// etcdState reports whether the node's etcd runs. An etcd without a quorum runs; one that waits for its bootstrap does not. The error starts
-// is an etcd that does not run in this moment and has data, or may have: after a power cut it looks like one that waits for its bootstrap,
-// apart from that data. A node that is about to reboot has stopped it.
+// etcdState reports whether the node's etcd runs. An etcd without a quorum runs; one that waits for its bootstrap does not. starts is the error for
+// an etcd that does not run at the moment and has data, or may have. After a power cut, only this data distinguishes it from an etcd that waits for
+// its bootstrap. A node that is about to reboot has stopped its etcd.
 func etcdState(ctx context.Context, api *client.Client) (runs bool, starts, err error) {
 	switch state, err := etcdService(ctx, api); {
 	case err != nil:
@@ -87,9 +87,9 @@ func etcdStarts(ctx context.Context, api *client.Client) error {
 	}
 }
 
-// HasEtcdData reports whether the data directory of etcd has anything in it. Talos tells by the same look whether etcd was
-// bootstrapped, and refuses a bootstrap (talos v1.12.4, services/etcd.go, argsForControlPlane; v1alpha1_server.go, Bootstrap). The directory is missing until EPHEMERAL is mounted, which is
-// an error.
+// HasEtcdData reports whether the data directory of etcd contains anything. Talos uses the same check to decide whether etcd was bootstrapped, and
+// then refuses a bootstrap (talos v1.12.4, services/etcd.go, argsForControlPlane; v1alpha1_server.go, Bootstrap). It returns an error until EPHEMERAL
+// is mounted, because the directory is missing until then.
 func HasEtcdData(ctx context.Context, api *client.Client) (has bool, err error) {
 	stream, err := api.LS(ctx, &machineapi.ListRequest{Root: constants.EtcdDataPath})
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// A reboot of one of two members takes the majority away. It waits for the control plane that is about to join.
+// TestAControlPlaneRebootsWhenEtcdKeepsItsMajority checks that a reboot of one of two members, which takes the majority away, waits for the control
+// plane that is about to join.
 func TestAControlPlaneRebootsWhenEtcdKeepsItsMajority(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, members, controlPlanes, want string }{
@@ -41,8 +42,8 @@ func TestAControlPlaneRebootsWhenEtcdKeepsItsMajority(t *testing.T) {
 	}
 }
 
-// TestControlPlanesThatSayNothingHoldUpNoList: the list of a control plane that answers is there before others, which come before it in the
-// inventory, accept connections and say nothing, have used up their time.
+// TestControlPlanesThatSayNothingHoldUpNoList checks that the list of a control plane that answers arrives before silent control planes have used up
+// their time. The silent ones come first in the inventory, accept connections, and send nothing.
 func TestControlPlanesThatSayNothingHoldUpNoList(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestWhatANodeHasSaidIsRead: the client has written to a connection that the other side had ended, and reads what it sent before.
+// TestWhatANodeHasSaidIsRead checks that a client that has written to a connection that the other side had ended still reads what that side sent
+// before.
 func TestWhatANodeHasSaidIsRead(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,7 +16,7 @@ import (
 // registrationGrace is how long a kubelet that runs may take to register its Node. It tries again within seconds.
 const registrationGrace = 20 * time.Second
 
-// errNoNode is returned for a node that Kubernetes has no Node of.
+// errNoNode is returned for a node without a Node in Kubernetes.
 var errNoNode = errors.New("no Node has its name")
 
 // Registration makes nodes register in Kubernetes again after their Node was deleted, as by `kubectl delete node`. A kubelet
@@ -62,8 +62,8 @@ func (r *Registration) isDue(name string) bool {
 	return isKnown && !r.restarted[name] && now.Sub(since) >= registrationGrace
 }
 
-// RegisterAgain restarts the kubelets of nodes that answer and have no Node at the beginning of a run, and returns their names: while one is
-// missing, a drain may wait for room on it. It does nothing if Kubernetes does not answer.
+// RegisterAgain restarts the kubelets of nodes that answer and have no Node at the beginning of a run, and returns their names. Otherwise a drain
+// could wait for room on a node that has no Node. It does nothing if Kubernetes does not answer.
 func (h Health) RegisterAgain(ctx context.Context) (restarted []string, err error) {
 	nodes, err := h.kubernetesNodes(ctx, rolling.Node{})
 	if err != nil {

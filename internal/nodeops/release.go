@@ -18,8 +18,7 @@ import (
 type Release struct {
 	// Version of Talos, e.g. v1.12.4.
 	Version string
-	// Schematic is the ID of the Image Factory's schematic; empty for a build from elsewhere, and where the name of an image does not
-	// tell it.
+	// Schematic is the ID of the Image Factory's schematic; empty for a build from elsewhere, and if the name of an image does not contain it.
 	Schematic string
 }
 
@@ -33,8 +32,8 @@ func (r Release) String() string {
 	return fmt.Sprintf("%s (schematic %.*s)", r.Version, shownDigits, r.Schematic)
 }
 
-// Satisfies reports whether a node that runs this release needs no upgrade to the wanted one. A copy of a factory's image in a registry
-// of one's own has its schematic inside, so a node reports one that the copy's name does not tell. Then the version decides alone.
+// Satisfies reports whether a node that runs this release needs no upgrade to the wanted one. A copy of a factory's image in another registry
+// contains its schematic, so a node reports a schematic that is not in the name of the copy. Then only the version is compared.
 func (r Release) Satisfies(wanted Release) bool {
 	return r.Version == wanted.Version && (wanted.Schematic == "" || r.Schematic == wanted.Schematic)
 }
@@ -42,8 +41,8 @@ func (r Release) Satisfies(wanted Release) bool {
 // factoryForm matches an installer image of an Image Factory.
 var factoryForm = regexp.MustCompile(`[/-]installer(?:-secureboot)?/([0-9a-f]{64})[:@]`)
 
-// ReleaseOf returns the release that the name of an installer image tells. That of one from elsewhere, which a patch of the inventory may
-// name, tells no schematic.
+// ReleaseOf returns the release that the name of an installer image contains. The name of an image from elsewhere, which a patch of the inventory may
+// set, contains no schematic.
 func ReleaseOf(image string) (Release, error) {
 	version := versions.OfImage(image)
 	if version.IsZero() {

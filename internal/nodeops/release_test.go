@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// TestTheReleaseOfAnInstallerImage: a patch may name an image that does not come from an Image Factory, or a copy whose name does not
-// tell the schematic.
+// TestTheReleaseOfAnInstallerImage: a patch may name an image that does not come from an Image Factory, or a copy whose name does not contain the
+// schematic.
 func TestTheReleaseOfAnInstallerImage(t *testing.T) {
 	t.Parallel()
 	const schematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
@@ -28,7 +28,7 @@ func TestTheReleaseOfAnInstallerImage(t *testing.T) {
 	require.EqualError(t, err, `"registry.example.org/installer@sha256:`+schematic+`" is no installer image with a release of Talos: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4`)
 }
 
-// TestWhetherANodeRunsWhatIsWanted: where the name of the wanted image tells no schematic, the version decides.
+// TestWhetherANodeRunsWhatIsWanted: if the name of the wanted image contains no schematic, only the version is compared.
 func TestWhetherANodeRunsWhatIsWanted(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

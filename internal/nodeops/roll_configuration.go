@@ -13,8 +13,9 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// RollConfiguration changes the machine configuration of a node in its lane, and returns when the node works with it. Talos reboots a node
-// whose change needs that; it is drained before. A node that has the configuration already is only waited for. The error names the node.
+// RollConfiguration changes the machine configuration of a node in its lane, and returns when the node works with it. Talos reboots a node if the
+// change requires it; the node is drained before. If the node already has the configuration, RollConfiguration only waits for it. The error names the
+// node.
 func (h Health) RollConfiguration(ctx context.Context, lane *rolling.Lane, node rolling.Node, change func(*v1alpha1.Config)) error {
 	former, wanted, err := h.configurations(ctx, node, change)
 	if err != nil {

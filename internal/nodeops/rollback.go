@@ -11,10 +11,10 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// Rollback returns a node to the release before its last upgrade, which is in the other slot of its disk, and returns what it runs
-// when it answers in its next boot. The slots are exchanged: another Rollback goes forward again. Neither the machine configuration
-// nor any data goes back. The lane then waits until the node works. The error is a sentence that ends with what to do; it is an
-// [UntouchedError] if the node was not rebooted.
+// Rollback returns a node to the release before its last upgrade, which is in the other slot of its disk. It returns the releases before and after,
+// once the node answers in its next boot. The slots are exchanged: another Rollback goes forward again. Neither the machine configuration nor any
+// data goes back. The lane then waits until the node works. The error is a sentence that ends with what to do; it is an [UntouchedError] if the node
+// was not rebooted.
 func (h Health) Rollback(ctx context.Context, node rolling.Node) (before, after Release, err error) {
 	now, err := LookAt(ctx, h.Talosconfig, node.Address.String())
 	if err != nil {
@@ -37,7 +37,7 @@ func (h Health) Rollback(ctx context.Context, node rolling.Node) (before, after 
 	return now.Release, next.Release, nil
 }
 
-// The texts with which the two bootloaders of Talos refuse: GRUB and systemd-boot (talos v1.12.4,
+// noFormerRelease are the texts with which the two bootloaders of Talos refuse a rollback: GRUB and systemd-boot (talos v1.12.4,
 // v1alpha1/bootloader/grub/revert.go and sdboot/sdboot.go).
 var noFormerRelease = []string{"label does not exist", "previous UKI not found"}
 

@@ -89,7 +89,7 @@ func maintenanceSince(ctx context.Context, address string) (booted time.Time, de
 			return err
 		}
 		found = true
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout) // not what the calls before have left
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout) // not only the time that the earlier calls have left
 		defer cancel()
 		status, err := safe.StateGetByID[*runtime.MachineStatus](ctx, api.COSI, runtime.MachineStatusID)
 		if err == nil {
@@ -110,7 +110,7 @@ func inMaintenance(ctx context.Context, address string, calls func(context.Conte
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	api, err := client.New(ctx, client.WithEndpoints(address),
-		client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // nothing is told to the node, nor believed
+		client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // nothing is revealed to the node, and its answers are not trusted
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// TestSilence: nothing listens at the address, or what listens says nothing.
+// TestSilence covers an address where nothing listens, and one where the listener sends nothing.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	health := nodeops.Health{Talosconfig: talosconfigOf(t, secretsOf(t, ours), netip.MustParseAddr("127.0.0.1"))}
@@ -38,7 +38,8 @@ func TestSilence(t *testing.T) {
 	require.ErrorIs(t, err, nodeops.ErrSilent)
 }
 
-// TestWhoseTimeRanOut: only that of the calls says that a node is silent, not that of all that is asked, nor a limit within the node.
+// TestWhoseTimeRanOut checks that a node counts as silent only when the limit of the calls has passed, not when the caller's context has ended, nor
+// when a limit within the node has passed.
 func TestWhoseTimeRanOut(t *testing.T) {
 	t.Parallel()
 	talosconfig := talosconfigOf(t, secretsOf(t, ours), netip.MustParseAddr("127.0.0.1"))
@@ -59,7 +60,7 @@ func TestWhoseTimeRanOut(t *testing.T) {
 	require.NotErrorIs(t, err, nodeops.ErrSilent)
 }
 
-// TestATalosThatAnswersSlowly has answered the first call, so it is not silent.
+// TestATalosThatAnswersSlowly checks that a Talos that has answered the first call does not count as silent.
 func TestATalosThatAnswersSlowly(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

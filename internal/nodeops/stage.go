@@ -10,10 +10,10 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// Stage makes a node use a machine configuration, secret, from its next boot, if that configuration requires a reboot. Talos
-// writes it to the disk and keeps running the former one until then (talos v1.12.4, v1alpha1_server.go, ApplyConfiguration).
-// A configuration that requires no reboot is not staged, nor one with another version of Kubernetes: that is rolled out in its own order, not
-// with a boot. The error is one clause about the node.
+// Stage makes a node use a machine configuration, secret, from its next boot, if that configuration requires a reboot. Talos writes it to the disk
+// and keeps running the former one until then (talos v1.12.4, v1alpha1_server.go, ApplyConfiguration). It stages neither a configuration that
+// requires no reboot, nor one with another version of Kubernetes: an upgrade of Kubernetes has its own order and does not come with a boot. The error
+// is one clause about the node.
 func (h Health) Stage(ctx context.Context, node rolling.Node, configuration []byte) (staged bool, err error) {
 	err = h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
 		reboots, err := rebootsFor(ctx, api, configuration)

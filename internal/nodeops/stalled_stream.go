@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stallLimit is the longest time in which a stream of data may bring nothing. A member of etcd that has lost its quorum, or whose machine
-// restarts, can leave one open (etcd v3.6, server/etcdserver/api/v3rpc/maintenance.go, Snapshot).
+// stallLimit is the longest time that a stream may bring no data. A member of etcd that has lost its quorum, or whose machine restarts, can leave a
+// stream open (etcd v3.6, server/etcdserver/api/v3rpc/maintenance.go, Snapshot).
 const stallLimit = 30 * time.Second
 
 // unlessStalled runs a transfer whose source ends with its context, and ends it when nothing was written for the limit.

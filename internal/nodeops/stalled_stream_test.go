@@ -22,8 +22,8 @@ func (s *slow) Write(data []byte) (int, error) {
 	return s.Buffer.Write(data)
 }
 
-// TestAStreamThatStalls: one that brings nothing for the limit ends with that error, and one that goes on is not cut off, however long it
-// takes and however slow its writer is.
+// TestAStreamThatStalls checks that a stream that brings no data for the limit ends with an error, and that a stream that goes on is not cut off,
+// regardless of how long it takes and how slow its writer is.
 func TestAStreamThatStalls(t *testing.T) {
 	t.Parallel()
 	const limit = 30 * time.Second

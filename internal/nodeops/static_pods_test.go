@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// resources are those of a node that has prepared some, and that refuses to show one type.
+// resources are the resources of a node that has prepared some of them and refuses to return one type.
 type resources struct {
 	state.CoreState
 

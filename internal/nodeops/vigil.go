@@ -83,8 +83,8 @@ func (v *vigil) note(now time.Time, seen sighting) {
 	v.last = seen
 }
 
-// rebooted reports whether the node has rebooted into maintenance mode since it was last seen there, whatever was seen in between: a look
-// that meets the end of a boot can take the node for a foreign one.
+// rebooted reports whether the node has rebooted into maintenance mode since it was last seen there, regardless of what was seen in between: a look
+// at the end of a boot can mistake the node for a foreign one.
 func (v *vigil) rebooted(seen sighting) bool {
 	return !v.booted.IsZero() && !seen.booted.IsZero() && !seen.booted.Equal(v.booted)
 }

@@ -18,9 +18,9 @@ type Volume struct {
 	Name string `json:"name"`
 	// Phase is ready, or how far Talos has come with it (talos, resources/block/volumephase.go).
 	Phase string `json:"phase"`
-	// Reason is what Talos says of one that failed.
+	// Reason is the error message of Talos for a volume that failed.
 	Reason string `json:"reason,omitempty"`
-	// Drive is the disk that it lies on as Proxmox VE calls it, e.g. scsi1; empty before it lies on one.
+	// Drive is the disk of the volume, by its name in Proxmox VE, e.g. scsi1; empty until the volume is on a disk.
 	Drive string `json:"drive,omitempty"`
 	// Bytes is its size.
 	Bytes uint64 `json:"bytes,omitempty"`

@@ -84,8 +84,8 @@ func GenerationOf(id string) Generation {
 	return devices[at].generation
 }
 
-// IsGPU reports whether a PCI device, by its address on the host and its ID such as 10de:2204, is a GPU of NVIDIA's. That of a card is
-// its first function, and sound, USB and their like are the others; a GPU that is newer than the table is one by that.
+// IsGPU reports whether a PCI device, by its address on the host and its ID such as 10de:2204, is a GPU of NVIDIA's. A device of NVIDIA's that is not
+// in the table, such as a newer GPU, counts as one if it is the first function of its card: the other functions are sound, USB and the like.
 func IsGPU(address, id string) bool {
 	if GenerationOf(id) != Unknown {
 		return true

@@ -173,7 +173,8 @@ func TestWhichDeviceIsAGPU(t *testing.T) {
 	}
 }
 
-// TestWhatTheDevicePluginOffers: the sound of a card is none of its GPUs, and a device of a mapping, which is not known, is one.
+// TestWhatTheDevicePluginOffers checks that the sound device of a card does not count as a GPU, and that a device of a mapping, which is not known,
+// does.
 func TestWhatTheDevicePluginOffers(t *testing.T) {
 	t.Parallel()
 	card, sound := nvidia.Device{Address: "0000:01:00.0", ID: "10de:2204"}, nvidia.Device{Address: "0000:01:00.1", ID: "10de:1aef"}

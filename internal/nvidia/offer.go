@@ -2,8 +2,8 @@ package nvidia
 
 import "github.com/blang/semver/v4"
 
-// ByOperator reports whether NVIDIA's gpu-operator offers the GPUs of a Talos release to pods: from v1.13 on, whose container toolkit
-// describes them by CDI. Before, it is the device plugin alone (siderolabs/docs, v1.12 and v1.13, nvidia-gpu.mdx).
+// ByOperator reports whether NVIDIA's gpu-operator offers the GPUs to pods on a Talos release. It does from v1.13 on, whose container toolkit
+// describes the GPUs by CDI. Before, the device plugin alone offers them (siderolabs/docs, v1.12 and v1.13, nvidia-gpu.mdx).
 func ByOperator(talos string) bool {
 	version, err := semver.ParseTolerant(talos)
 	return err == nil && (version.Major > 1 || version.Major == 1 && version.Minor >= 13)
@@ -17,8 +17,8 @@ type Device struct {
 	ID string
 }
 
-// Offered returns how many GPUs the device plugin finds on a machine with these devices, and how many it offers there if it has a number
-// of shares of each; no number is one. A device that is not known counts as a GPU of NVIDIA's.
+// Offered returns how many GPUs the device plugin finds on a machine with these devices, and how many it offers there if it offers each GPU as this
+// number of shares; 0 counts as 1. A device that is not known counts as a GPU of NVIDIA's.
 func Offered(devices []Device, shares int) (found, offered int) {
 	for _, device := range devices {
 		if device == (Device{}) || IsGPU(device.Address, device.ID) {

@@ -10,8 +10,8 @@ const (
 	// through the NVIDIA 580.xx Legacy drivers", and ignore them (NixOS/nixos-hardware#1880; NVIDIA's UNIX graphics feature
 	// deprecation schedule).
 	lastBeforeTuring = 580
-	// firstWithBlackwell is the first release that lists such a GPU (README.md of NVIDIA/open-gpu-kernel-modules: none in 565.77,
-	// six in 570.124.06).
+	// firstWithBlackwell is the first release that lists a GPU of Blackwell (README.md of NVIDIA/open-gpu-kernel-modules: none in 565.77, six in
+	// 570.124.06).
 	firstWithBlackwell = 570
 )
 

@@ -28,8 +28,8 @@ type AccessRun struct {
 	Now func() time.Time
 }
 
-// Apply makes the access control what is wanted, and returns the names of what the stack has made. After an error they are returned, too, for
-// what was made before it.
+// Apply changes the access control to what is wanted, and returns the names of what the stack has made. It returns them after an error as well,
+// including what was made before the error.
 func (r AccessRun) Apply(ctx context.Context) ([]string, error) {
 	client, plan, err := r.plan(ctx, r.Wanted)
 	if err != nil {
@@ -88,8 +88,8 @@ func (r AccessRun) unchecked(ctx context.Context, wanted hostspec.Access) (*prox
 	return client, planAccess(present, wanted, r.Made), nil
 }
 
-// checkLockOut refuses a plan by which the token of the connection could do less than before, after any of its calls: a call that is refused
-// then would leave it so.
+// checkLockOut refuses a plan if the token of the connection could do less than before after any of its calls: if the next call is refused, the token
+// stays in that state.
 func (r AccessRun) checkLockOut(plan accessPlan) error {
 	now := time.Now
 	if r.Now != nil {

@@ -100,12 +100,12 @@ func (p presentAccess) user(id string) (presentUser, bool) {
 	return p.users[at], true
 }
 
-// privileges returns the privileges in one order.
+// privileges returns the privileges, sorted.
 func (r presentRole) privileges() []string { return sortedWords(r.Privileges) }
 
 func (u presentUser) groups() []string { return sortedWords(u.Groups) }
 
-// sortedWords returns the items of a list with commas in one order.
+// sortedWords returns the items of a comma-separated list, sorted.
 func sortedWords(list string) []string {
 	words := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 	slices.Sort(words)
@@ -130,7 +130,7 @@ func (p presentAccess) list(now int64) permission.List {
 	return l
 }
 
-// has reports whether what a name of the list of what a stack has made stands for is there.
+// has reports whether the object exists that a name stands for. The name is one in the list of what a stack has made.
 func (p presentAccess) has(name string) bool {
 	return slices.ContainsFunc(p.roles, func(r presentRole) bool { return madeRole(r.Name) == name }) ||
 		slices.ContainsFunc(p.groups, func(g presentGroup) bool { return madeGroup(g.Name) == name }) ||

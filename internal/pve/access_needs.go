@@ -40,7 +40,7 @@ func (c accessChange) realm() string {
 	return id[strings.LastIndex(id, "@")+1:]
 }
 
-// ownerOf returns the privilege of who may give permissions on a path below these.
+// ownerOf returns the privilege that is enough to give permissions on a path below /storage, /vms or /pool; empty for any other path.
 func ownerOf(path string) string {
 	for prefix, privilege := range map[string]string{"/storage/": "Datastore.Allocate", "/vms/": "VM.Allocate", "/pool/": "Pool.Allocate"} {
 		if strings.HasPrefix(path, prefix) {

@@ -43,8 +43,8 @@ func madeGroup(name string) string          { return "group " + name }
 func madeUser(id string) string             { return "user " + id }
 func madeGrant(grant hostspec.Grant) string { return "permission " + grant.Entry().String() }
 
-// planAccess returns the changes from the present to the wanted access control. What the stack has made and no longer wants goes, the
-// permissions first, since they name the rest.
+// planAccess returns the changes from the present to the wanted access control. It deletes what the stack has made and no longer wants, the
+// permissions first, because they refer to the rest.
 func planAccess(present presentAccess, wanted hostspec.Access, made []string) accessPlan {
 	p := accessPlan{before: present, after: present}
 	for _, role := range wanted.Roles {
@@ -155,7 +155,7 @@ func (p *accessPlan) grant(wanted hostspec.Grant) {
 	}
 	change := grantChange("permission: "+wanted.String(), wanted, false)
 	same := func(g hostspec.Grant) bool { return g.Entry() == wanted.Entry() }
-	if !slices.ContainsFunc(p.after.grants, same) { // one of another reach is changed by the same call (AccessControl.pm, modify_acl)
+	if !slices.ContainsFunc(p.after.grants, same) { // the same call changes the reach of an existing entry (AccessControl.pm, modify_acl)
 		change.made = madeGrant(wanted)
 	}
 	after := p.after

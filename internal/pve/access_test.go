@@ -43,7 +43,8 @@ func (e *emulated) accessWrites() (writes []string) {
 	return writes
 }
 
-// TestAccessFromItsBeginningToItsEnd: it is made in an order that the host accepts, found as it is, changed, found changed by hand, and deleted.
+// TestAccessFromItsBeginningToItsEnd: the access control is created in an order that the host accepts, found unchanged, changed by hand, corrected,
+// and deleted.
 func TestAccessFromItsBeginningToItsEnd(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, administrator)
@@ -93,7 +94,8 @@ func TestAccessFromItsBeginningToItsEnd(t *testing.T) {
 	require.NoError(t, run.Release(t.Context()), "what is gone already is no error")
 }
 
-// TestAccessThatIsThereIsAdopted: it is changed in place and stays at the end; what was made here goes when it is left out.
+// TestAccessThatIsThereIsAdopted checks that existing access is changed in place and stays at the end, and that what was made here is deleted when it
+// is left out.
 func TestAccessThatIsThereIsAdopted(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, administrator)
@@ -174,7 +176,8 @@ func TestATokenDoesNotLockItselfOut(t *testing.T) {
 	}
 }
 
-// TestATokenThatMayNotChangeTheAccess: preflight names every privilege that lacks, and a call that is refused says which it needs.
+// TestATokenThatMayNotChangeTheAccess checks that the preflight names every missing privilege, and that the error of a refused call names the one
+// that the call needs.
 func TestATokenThatMayNotChangeTheAccess(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)
@@ -186,7 +189,7 @@ func TestATokenThatMayNotChangeTheAccess(t *testing.T) {
 	require.Equal(t, []string{http.MethodPost + " /access/groups"}, e.accessWrites())
 }
 
-// TestTheReachOfAPermissionIsChangedInPlace, in both directions: Proxmox VE has one entry, whatever its reach.
+// TestTheReachOfAPermissionIsChangedInPlace checks both directions: Proxmox VE has one entry, regardless of its reach.
 func TestTheReachOfAPermissionIsChangedInPlace(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, administrator)

@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// LookContainer returns the current state of a container, on whichever node; nil if there is none that the token may see. It has neither a
-// mark of birth nor a witness of its starts.
+// LookContainer returns the current state of a container, no matter on which node; nil if there is none that the token may see. The state has neither
+// a mark of birth nor a witness of its starts.
 func (h Host) LookContainer(ctx context.Context, vmid int) (*Machine, error) {
 	reader := Reader{h.client}
 	guests, err := reader.Guests(ctx)

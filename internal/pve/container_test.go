@@ -15,7 +15,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// TestAContainerIsLookedAt: a container of a stack is known by its description and its name, a machine with its number is none.
+// TestAContainerIsLookedAt checks that a container of a stack is recognized by its description and its name, and that a virtual machine does not
+// count as a container.
 func TestAContainerIsLookedAt(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, withImages)
@@ -40,8 +41,8 @@ func TestAContainerIsLookedAt(t *testing.T) {
 	require.True(t, running.Running)
 }
 
-// creatingHost answers for container 211 on the host one, which is locked by its creation. The task is listed as often as given, and goes on in
-// its log each time if it writes; after it, the lock is gone if the creation ends well.
+// creatingHost returns a host that answers for container 211 on the node one, which is locked by its creation. The task is listed the given number of
+// times; if writes is set, its log grows each time. After that, the lock is gone if endsWell is set.
 func creatingHost(t *testing.T, listed int32, writes, endsWell bool) pve.Host {
 	t.Helper()
 	var asked atomic.Int32
@@ -77,7 +78,8 @@ func creatingHost(t *testing.T, listed int32, writes, endsWell bool) pve.Host {
 	return pve.Strict(pve.Impatient(host, 200*time.Millisecond), 300*time.Millisecond)
 }
 
-// TestACreationOfAContainerIsWaitedFor to its end. One that hangs, and one that ended without its last step, are refused with the way out.
+// TestACreationOfAContainerIsWaitedFor checks that the wait lasts to the end of the creation. A creation that hangs, and one that ended without its
+// last step, are refused with what to do.
 func TestACreationOfAContainerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -13,7 +13,7 @@ import (
 // Outcome is what an Apply or a Release of a definition, such as that of a storage, has done.
 type Outcome string
 
-// The outcomes. The first two are in the state, where they say at a destroy whose the definition is.
+// The outcomes. The first two are kept in the state, so that a destroy knows whether the stack has made the definition.
 const (
 	// OutcomeMade means that this stack has made the definition.
 	OutcomeMade Outcome = "made by this stack"
@@ -27,8 +27,8 @@ const (
 	OutcomeKept Outcome = "kept: it was there before this stack"
 )
 
-// definition is a section of a configuration file of the cluster as the API shows it. Numbers are texts here, and what Proxmox VE has parsed is
-// a list of NAME=VALUE in one order.
+// definition is a section of a configuration file of the cluster as the API shows it. Numbers are texts here, and a value that Proxmox VE has parsed
+// is a sorted list of NAME=VALUE.
 type definition map[string]string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -68,7 +68,7 @@ func settingText(value json.RawMessage) string {
 // defaults are those of flags, which Proxmox VE leaves out of a definition (pve-manager, PVE/Status and PVE/VZDump/Common.pm).
 var defaults = map[string]string{"disable": "0", "enabled": "1", "verify-certificate": "1", "otel-verify-ssl": "1"}
 
-// differences returns which of the settings the definition has otherwise, by their names in the API.
+// differences returns the settings that have another value in the definition, by their names in the API.
 func (d definition) differences(settings []hostspec.Setting) []string {
 	var differences []string
 	for _, want := range settings {
@@ -80,14 +80,14 @@ func (d definition) differences(settings []hostspec.Setting) []string {
 	return differences
 }
 
-// sortedList returns a list with commas in one order, which has no meaning in Proxmox VE.
+// sortedList returns a comma-separated list, sorted: its order has no meaning in Proxmox VE.
 func sortedList(text string) string {
 	items := strings.Split(text, ",")
 	slices.Sort(items)
 	return strings.Join(items, ",")
 }
 
-// paramsOf returns settings as parameters of a call: one without a value is one to delete.
+// paramsOf returns settings as parameters of a call: a setting without a value is deleted.
 func paramsOf(settings []hostspec.Setting) map[string]string {
 	params := map[string]string{}
 	var absent []string

@@ -29,7 +29,7 @@ type DefinitionRun struct {
 // DefinitionSecretVariable passes [DefinitionRun.Secret] to the Commands that the engine runs.
 const DefinitionSecretVariable = "EM_INFRA_HOST_DEFINITION_SECRET"
 
-// kindOfDefinition is how the API has a kind of definition.
+// kindOfDefinition describes how the API handles a kind of definition.
 type kindOfDefinition struct {
 	list   string // path of all
 	secret string // name of the parameter
@@ -51,8 +51,8 @@ var kindsOfDefinitions = map[hostspec.Kind]kindOfDefinition{
 	},
 }
 
-// Apply makes the definition, or changes the one that is there to what is wanted. It refuses, with nothing changed, where Proxmox VE would have
-// to make it anew.
+// Apply makes the definition, or changes the one that is there to what is wanted. It refuses, with nothing changed, if Proxmox VE would have to
+// create the definition anew.
 func (r DefinitionRun) Apply(ctx context.Context) (Outcome, error) { return applyDefinition(ctx, r) }
 
 // Foresee returns a sentence about what Apply would do, and the refusal that it would begin with. It changes nothing.

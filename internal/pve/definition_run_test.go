@@ -38,7 +38,7 @@ func (e *emulated) backups() {
 	require.NoError(e.t, client.Post(e.t.Context(), "/storage", map[string]string{"storage": "local", "type": "dir", "path": "/var/lib/vz", "content": "backup"}, nil))
 }
 
-// TestADefinitionFromItsBeginningToItsEnd: it is made, found as it is, put back after a hand has changed it, and removed.
+// TestADefinitionFromItsBeginningToItsEnd: it is created, found unchanged, corrected after a change by hand, and removed.
 func TestADefinitionFromItsBeginningToItsEnd(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -151,7 +151,7 @@ func TestASelectionOfMachinesIsReplaced(t *testing.T) {
 	require.Equal(t, "900", job["exclude"])
 }
 
-// TestADefinitionThatTheHostRefuses: each is said in a sentence with what to do.
+// TestADefinitionThatTheHostRefuses checks that each refusal is one sentence that states what to do.
 func TestADefinitionThatTheHostRefuses(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)

@@ -11,14 +11,14 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
 
-// definitionRun is what a run of one kind of definition adds to the steps that all kinds have: one that is there is adopted, and only one that
-// the stack has made is removed.
+// definitionRun is what a run of one kind of definition adds to the steps that all kinds share: an existing definition is adopted, and only a
+// definition that the stack has made is removed.
 type definitionRun interface {
 	// String names the definition in a sentence, such as storage nas.
 	String() string
 	// look returns the present definition; nil if there is none that the token may see.
 	look(ctx context.Context) (*proxmox.Client, definition, error)
-	// settings returns what Proxmox VE never changes of the definition, and what it does.
+	// settings returns the settings of the definition that Proxmox VE never changes, and those that it can change.
 	settings() (fixed, changeable []hostspec.Setting)
 	// isMade is whether this stack has made the definition.
 	isMade() bool
@@ -31,16 +31,16 @@ type definitionRun interface {
 
 	// refuseFixed returns the refusal of a present definition that differs in what Proxmox VE never changes.
 	refuseFixed(differences []string) error
-	// checkForeseen returns what create refuses, or change if there is a present definition, as far as it can be known before.
+	// checkForeseen returns the refusal of create, or of change if there is a present definition, as far as it can be known before.
 	checkForeseen(ctx context.Context, client *proxmox.Client, present definition) error
-	// checkRemoval returns what remove refuses, as far as it can be known before.
+	// checkRemoval returns the refusal of remove, as far as it can be known before.
 	checkRemoval(ctx context.Context) error
 	// separator is what stands between differences in a sentence.
 	separator() string
 }
 
-// applyDefinition makes a definition, or changes the one that is there. It refuses, with nothing changed, where Proxmox VE would have to make it
-// anew.
+// applyDefinition makes a definition, or changes the one that is there. It refuses, with nothing changed, if Proxmox VE would have to create the
+// definition anew.
 func applyDefinition(ctx context.Context, run definitionRun) (Outcome, error) {
 	client, present, err := run.look(ctx)
 	if err != nil {

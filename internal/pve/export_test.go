@@ -15,12 +15,12 @@ func Impatient(h Host, patience time.Duration) Host {
 	return h
 }
 
-// EnsureImageTemplateOn is [Connection.EnsureImageTemplate] with a host that is patient for another time.
+// EnsureImageTemplateOn is [Connection.EnsureImageTemplate] with a given host, such as an [Impatient] one.
 func EnsureImageTemplateOn(ctx context.Context, c Connection, h Host, t ImageTemplate) (made bool, err error) {
 	return c.ensureImageTemplate(ctx, h, t)
 }
 
-// Strict returns a host whose tasks count as ones that hang after the given time.
+// Strict returns a host whose tasks count as hung when they have written nothing for the given time.
 func Strict(h Host, silence time.Duration) Host {
 	h.silence = silence
 	return h
@@ -35,7 +35,8 @@ func ReadHostsFile(text string) string { return parseHostsFile(text).String() }
 // CheckHostsFile checks a text of /etc/hosts as it would be written again.
 func CheckHostsFile(text, node string) error { return parseHostsFile(text).check(node) }
 
-// NextRepositoryCall returns the next call for a repository by the API's own text of the present ones: PUT or POST and its parameters, or nothing.
+// NextRepositoryCall returns the next call for a repository, given the API's answer about the present ones: PUT or POST and its parameters, or
+// nothing.
 func NextRepositoryCall(present, handle string, enabled bool, suite string) (call string, err error) {
 	var r repositories
 	if err := json.Unmarshal([]byte(present), &r); err != nil {

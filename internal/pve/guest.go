@@ -62,7 +62,7 @@ func (c Connection) GrowRoot(ctx context.Context, guest Guest, sizeGiB int) (boo
 // unit that divides a size (pve-common 9.0, JSONSchema.pm, format_size): 1024 GiB are 1T.
 var rootSize = regexp.MustCompile(`(?:^|,)size=(\d+)([MGT])(?:,|$)`)
 
-// RootGiB returns the size of a root. One that was made by hand with a part of a GiB is no size in GiB.
+// RootGiB returns the size of a root in GiB. It returns an error for a size that is not in whole GiB, as a person may have made one.
 func RootGiB(setting string) (int, error) {
 	const step = 1024 // between two units
 	wrong := fmt.Errorf("the size of the root %q is not in GiB: grow it with `pct resize` to whole GiB, then run up again", setting)

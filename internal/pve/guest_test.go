@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// TestSizesOfARoot as format_size of Proxmox VE writes them, and as a person may have made one.
+// TestSizesOfARoot covers sizes as format_size of Proxmox VE writes them, and as a person may have made them.
 func TestSizesOfARoot(t *testing.T) {
 	t.Parallel()
 

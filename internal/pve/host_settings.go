@@ -66,7 +66,7 @@ func (r HostSettingsRun) Differences(ctx context.Context) ([]string, error) {
 	return plan.sentences, err
 }
 
-// Release takes the names away that this stack has added. Time zone and repositories stay as they are.
+// Release removes the names that this stack has added. Time zone and repositories stay as they are.
 func (r HostSettingsRun) Release(ctx context.Context) error {
 	r.Wanted = hostspec.HostSettings{Node: r.Wanted.Node}
 	_, err := r.Apply(ctx)

@@ -36,7 +36,7 @@ func (e *emulated) changes() (writes []string) {
 	return writes
 }
 
-// TestTheSettingsOfAHost: they are set, found as they are, put back after a hand has changed them, and the names go with the stack.
+// TestTheSettingsOfAHost: they are set, found unchanged, corrected after a change by hand, and the names are removed with the stack.
 func TestTheSettingsOfAHost(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)
@@ -104,7 +104,7 @@ func (e *emulated) repositoriesOf(component string) (entries int) {
 	return entries
 }
 
-// TestNamesInEtcHosts: what the file becomes for what is wanted, and which lines are this stack's.
+// TestNamesInEtcHosts checks the file for each list of wanted names, and which lines belong to this stack.
 func TestNamesInEtcHosts(t *testing.T) {
 	t.Parallel()
 	const kept = "127.0.0.1 localhost\n# by hand\n192.168.20.2 vmhost.home.example vmhost\n"
@@ -157,7 +157,7 @@ func TestNamesInEtcHosts(t *testing.T) {
 	}
 }
 
-// TestSettingsThatTheHostRefuses: each is said in a sentence with what to do.
+// TestSettingsThatTheHostRefuses checks that each refusal is one sentence that states what to do.
 func TestSettingsThatTheHostRefuses(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)

@@ -36,7 +36,7 @@ const (
 	name       = "k3s-dev-worker-1"
 )
 
-// clock is a host's clock, to be set on.
+// clock is a host's clock that a test can advance.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -224,7 +224,7 @@ func (e *emulated) runFor(d time.Duration) {
 	e.stop()
 }
 
-// fillTheTaskLists does with another guest what fills both of the node's lists of tasks, in no time of the host's.
+// fillTheTaskLists fills both of the node's lists of tasks with tasks of another guest, while the host's clock stands still.
 func (e *emulated) fillTheTaskLists() {
 	e.t.Helper()
 	e.mustNow(http.MethodPost, "/qemu", url.Values{"vmid": {"999"}})

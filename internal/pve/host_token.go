@@ -21,8 +21,8 @@ type HostTokenRun struct {
 	Former string
 }
 
-// Apply makes the token what is wanted, and returns USER@REALM!NAME=SECRET. A token that a failed or killed run has left without its permissions
-// is made anew. One that exists otherwise and is not [HostTokenRun.Former] is refused.
+// Apply creates the token or changes it to what is wanted, and returns USER@REALM!NAME=SECRET. It creates anew a token that a failed or killed run
+// has left without its permissions. It refuses any other existing token that is not [HostTokenRun.Former].
 func (r HostTokenRun) Apply(ctx context.Context) (string, error) {
 	tokens, plan, err := r.look(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r HostTokenRun) Apply(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("%s: not done (%w): mend that, then run up again, which makes the token anew", change.sentence, err)
 		}
 	}
-	if plan.create || plan.change { // the mark is whole once the token is
+	if plan.create || plan.change { // the mark is completed once the token is complete
 		if err := tokens.Change(ctx, r.Wanted.ID, r.settings(token)); err != nil {
 			return "", r.explained(err)
 		}
@@ -132,7 +132,7 @@ func (p *tokenPlan) say(format string, args ...any) {
 	p.sentences = append(p.sentences, fmt.Sprintf(format, args...))
 }
 
-// foundToken is the token as it is, with the permissions of all.
+// foundToken is the token as it is, with the permissions of all holders.
 type foundToken struct {
 	tokens   Tokens
 	exists   bool
@@ -218,7 +218,7 @@ func (r HostTokenRun) isFormer(ctx context.Context, hash string) bool {
 	return err == nil
 }
 
-// planGrants adds the permissions that the token lacks and those that it has besides.
+// planGrants adds changes for the permissions that the token lacks, and for those that it has but should not have.
 func (r HostTokenRun) planGrants(plan *tokenPlan, all []hostspec.Grant) {
 	for _, grant := range r.Wanted.Grants {
 		if plan.create || !slices.Contains(all, grant) {

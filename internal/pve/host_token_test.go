@@ -82,7 +82,8 @@ func TestATokenFromItsBeginningToItsEnd(t *testing.T) {
 	require.NotEqual(t, run.Former, remade)
 }
 
-// TestATokenOfAUserThatTheSameRunMakes: Proxmox VE refuses a question about a user that does not exist as one without a privilege.
+// TestATokenOfAUserThatTheSameRunMakes: Proxmox VE refuses a query about a user that does not exist with the same error as a query without a
+// privilege.
 func TestATokenOfAUserThatTheSameRunMakes(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, func(c *proxmox.Config) {

@@ -10,18 +10,18 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
 
-// hostsFile is /etc/hosts of a host, line by line. Lines that are not named by anybody stay as they are.
+// hostsFile is /etc/hosts of a host, line by line. Lines that no change refers to stay as they are.
 type hostsFile []hostsLine
 
-// hostsLine is one line: an address with its names, or something else, such as a comment, in text alone.
+// hostsLine is one line: an address with its names, or something else, such as a comment, which is only in text.
 type hostsLine struct {
 	text    string
 	address netip.Addr
 	names   []string
 }
 
-// parseHostsFile reads the file. A comment behind an address gets a line of its own, and blanks before one go: Proxmox VE takes the words of the
-// comment for names, and refuses the whole file for either (pve-common, INotify.pm, write_etc_hosts).
+// parseHostsFile reads the file. A comment behind an address gets a line of its own, and blanks before an address are removed: Proxmox VE takes the
+// words of the comment for names, and refuses the whole file because of either (pve-common, INotify.pm, write_etc_hosts).
 func parseHostsFile(text string) hostsFile {
 	var file hostsFile
 	for line := range strings.Lines(text) {
@@ -77,7 +77,7 @@ func (f hostsFile) lineOf(address netip.Addr) int {
 	return slices.IndexFunc(f, func(line hostsLine) bool { return line.address == address })
 }
 
-// namesOf returns the names of an address as words, of all its lines; none without a line.
+// namesOf returns the names of an address on all its lines, separated by blanks; empty without a line.
 func (f hostsFile) namesOf(address netip.Addr) string {
 	var names []string
 	for _, line := range f {
@@ -88,8 +88,8 @@ func (f hostsFile) namesOf(address netip.Addr) string {
 	return strings.Join(names, " ")
 }
 
-// with returns the file in which each address has its names and no others, and each name is of no other address of its family. The error
-// names a line that the host itself needs.
+// with returns the file in which each wanted address has exactly its names, and no other address of the same family has one of them. The error names
+// a line that the host itself needs.
 func (f hostsFile) with(wanted []hostspec.HostNames, node string) (hostsFile, error) {
 	changed := slices.Clone(f)
 	for _, want := range wanted {
@@ -115,7 +115,7 @@ func (f hostsFile) with(wanted []hostspec.HostNames, node string) (hostsFile, er
 	return changed, nil
 }
 
-// withoutNames returns the file in which no other address of the family has a name of an address.
+// withoutNames returns the file in which no other address of the same family has a name of the wanted address.
 func (f hostsFile) withoutNames(want hostspec.HostNames, node string) (hostsFile, error) {
 	var changed hostsFile
 	for i, line := range f {
@@ -136,8 +136,8 @@ func (f hostsFile) withoutNames(want hostspec.HostNames, node string) (hostsFile
 	return changed, nil
 }
 
-// without returns the file without names that a stack has added, each with its address as ADDRESS NAME…. What else a line has stays, and so does the
-// line by which the host finds itself.
+// without returns the file without the names that a stack has added, which made lists as ADDRESS NAME…. The other names of a line stay, and so does
+// the line by which the host finds itself.
 func (f hostsFile) without(made []string, node string) hostsFile {
 	var changed hostsFile
 	for _, line := range f {

@@ -31,7 +31,7 @@ func TestAMachineShowsItsBirth(t *testing.T) {
 	require.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, machine.Birth)
 }
 
-// TestAMachineShowsItsStack: that of systems has no cluster, and its description is the mark and nothing else.
+// TestAMachineShowsItsStack covers a stack of systems, which has no cluster: the description of its machine is the mark and nothing else.
 func TestAMachineShowsItsStack(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)

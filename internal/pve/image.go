@@ -51,9 +51,9 @@ func (i Image) compression() string {
 	return compressions[at]
 }
 
-// EnsureImage makes the host download a file. The host keeps a file of that name that has the checksum, and refuses one with
-// another (pve-common Tools.pm, download_file_from_url): nothing is ever overwritten. The checksum of a compressed ISO is not that of the
-// file which the host has then, so a file of its name is taken for it.
+// EnsureImage makes the host download a file. The host keeps a file of that name that has the checksum, and refuses one with another (pve-common
+// Tools.pm, download_file_from_url): nothing is ever overwritten. The checksum of a compressed ISO is not that of the file that the host has
+// afterwards, so an existing file of that name counts as the ISO.
 func (c Connection) EnsureImage(ctx context.Context, image Image) error {
 	storage, content, file, err := image.split()
 	if err != nil {
@@ -91,7 +91,7 @@ type ImageTemplate struct {
 	Storage string
 }
 
-// mark is the text in the description by which a template is known to have the image, and to be em-infra's.
+// mark is the text in the description that identifies a template of em-infra with this image.
 func (t ImageTemplate) mark() string { return madeHere + t.Image.URL + t.ofFile() }
 
 // ofFile is the end of the mark. Where the file came from does not matter: another address of the same file is the same image.
@@ -107,11 +107,12 @@ func (t ImageTemplate) isMark(description string) bool {
 // madeHere is the beginning of every such mark.
 const madeHere = "Made by em-infra from "
 
-// IsImageTemplate reports whether a description is that of a template that em-infra has made from an image, whichever. It names no stack.
+// IsImageTemplate reports whether a description is that of a template that em-infra has made from an image, no matter which one. The description
+// names no stack.
 func IsImageTemplate(description string) bool { return strings.HasPrefix(description, madeHere) }
 
-// EnsureImageTemplate makes a template unless there is one of that VMID with the same image, and reports whether it has. It goes on after
-// a run that was interrupted while it made the template. A guest that is another one is never touched.
+// EnsureImageTemplate makes a template unless there is one of that VMID with the same image, and reports whether it made one. It continues the work
+// of a run that was interrupted while it made the template. It never touches another guest.
 func (c Connection) EnsureImageTemplate(ctx context.Context, t ImageTemplate) (made bool, err error) {
 	host, err := NewHost(c)
 	if err != nil {

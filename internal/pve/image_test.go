@@ -122,7 +122,7 @@ func (e *emulated) downloads() (count int) {
 	return count
 }
 
-// TestAnISOIsKeptByItsChecksum as any file is that is not compressed.
+// TestAnISOIsKeptByItsChecksum checks that an ISO is kept by its checksum, as any file that is not compressed.
 func TestAnISOIsKeptByItsChecksum(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, withImages)

@@ -14,15 +14,15 @@ import (
 // creators are the tasks by which a host makes an empty machine before it fills it (qemu-server API2/Qemu.pm, create_vm).
 var creators = []string{"qmcreate", "qmrestore"}
 
-// clearUnfinished deals with what an interrupted creation has left at the VMID of a template: while a task still works there, it waits, and what
-// is empty afterwards is deleted. It reports whether the VMID is free then. Only an empty machine whose creation was begun by our own user is
-// deleted; the description, by which a whole template is known, is written at the very end of its creation.
+// clearUnfinished deals with what an interrupted creation has left at the VMID of a template. It waits while a task still works there, then deletes
+// the machine if it is empty, and reports whether the VMID is free afterwards. It deletes an empty machine only if our own user began its creation.
+// The description, which identifies a complete template, is written at the very end of the creation.
 func (c Connection) clearUnfinished(ctx context.Context, host Host, guest Guest) (free bool, err error) {
 	config, err := Reader{host.client}.GuestConfig(ctx, guest)
 	if err == nil && guest.Lock != "create" && !config.IsEmpty() {
 		return false, nil
 	}
-	machine, err := host.Settle(ctx, guest.Node, guest.VMID) // it says what is wrong, where the configuration could not be read
+	machine, err := host.Settle(ctx, guest.Node, guest.VMID) // its error states what is wrong if the configuration could not be read
 	if err != nil || machine == nil {
 		return err == nil, err
 	}
@@ -40,8 +40,8 @@ func (c Connection) clearUnfinished(ctx context.Context, host Host, guest Guest)
 	return true, host.Delete(ctx, guest.Node, guest.VMID)
 }
 
-// hasBegun reports whether the newest creation of a machine was begun by the user of our token. A clone is no such creation: its half-made
-// machine has a description (API2/Qemu.pm, clone_vm), and so none of these is ours.
+// hasBegun reports whether the newest creation of a machine was begun by the user of our token. A clone is no such creation: its half-made machine
+// has a description (API2/Qemu.pm, clone_vm), so it does not count as ours.
 func (c Connection) hasBegun(ctx context.Context, host Host, guest Guest) (bool, error) {
 	described, err := c.describedAs(ctx, host.client, guest.Node, guest.Type, guest.VMID)
 	if err != nil || described != "" {

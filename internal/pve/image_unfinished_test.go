@@ -42,7 +42,7 @@ func (s *slowImport) Step(ctx context.Context, task proxmox.TaskInfo, _ proxmox.
 	}
 }
 
-// interrupted returns a host on which the creation of the template was begun by a run that ended then.
+// interrupted returns a host on which a run has begun to create the template and was then interrupted.
 func interrupted(t *testing.T) (*emulated, *slowImport) {
 	t.Helper()
 	slow := &slowImport{end: make(chan struct{})}
@@ -63,7 +63,7 @@ func interrupted(t *testing.T) (*emulated, *slowImport) {
 	return e, slow
 }
 
-// TestAnImportThatStillRuns is waited for, and the file that the killed run would have removed is removed by the next one.
+// TestAnImportThatStillRuns checks that the next run waits for such an import, and removes the file that the killed run would have removed.
 func TestAnImportThatStillRuns(t *testing.T) {
 	t.Parallel()
 	e, slow := interrupted(t)
@@ -76,7 +76,8 @@ func TestAnImportThatStillRuns(t *testing.T) {
 	require.NotContains(t, e.server.Volumes(), node+"/"+debian.Image.Volume)
 }
 
-// TestAHostThatWentDownDuringAnImport keeps an empty locked machine. The lock is for a person; what is left then is taken away.
+// TestAHostThatWentDownDuringAnImport covers a host that keeps an empty locked machine. A person has to remove the lock; then the next run deletes
+// the machine.
 func TestAHostThatWentDownDuringAnImport(t *testing.T) {
 	t.Parallel()
 	e, slow := interrupted(t)
@@ -95,7 +96,7 @@ func TestAHostThatWentDownDuringAnImport(t *testing.T) {
 	require.NotContains(t, e.server.Volumes(), node+"/"+debian.Image.Volume)
 }
 
-// TestAnEmptyMachineOfAnother is left alone, since nothing proves that it is ours.
+// TestAnEmptyMachineOfAnother checks that an empty machine of another user is left alone, since nothing proves that it is ours.
 func TestAnEmptyMachineOfAnother(t *testing.T) {
 	t.Parallel()
 	slow := &slowImport{end: make(chan struct{})}

@@ -87,7 +87,7 @@ func TestAMachineWhoseStartFailedNeverRan(t *testing.T) {
 	require.Equal(t, &pve.Machine{Node: node, Name: name, Ran: "it was started"}, unborn(machine))
 }
 
-// TestAMachineWhoseStartIsForgotten: the tasks of the node have rotated, and its measurements tell.
+// TestAMachineWhoseStartIsForgotten: the task lists of the node have rotated, so only its measurements show whether the machine ran.
 func TestAMachineWhoseStartIsForgotten(t *testing.T) {
 	t.Parallel()
 	const measured = "its processor was measured while it ran"
@@ -114,7 +114,7 @@ func TestAMachineWhoseStartIsForgotten(t *testing.T) {
 	}
 }
 
-// A machine that somebody moved while it was off has its start in the list of the node that it stood on.
+// TestAMachineThatWasStartedOnAnotherNode covers a machine that a user moved while it was off: its start is in the task list of its former node.
 func TestAMachineThatWasStartedOnAnotherNode(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, func(c *proxmox.Config) {
@@ -145,7 +145,7 @@ func TestMeasurementsOfAFormerMachine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &pve.Machine{Node: node, Name: name}, unborn(machine))
 
-	e.fillTheTaskLists() // nobody knows of the removal any more
+	e.fillTheTaskLists() // no list contains the removal any more
 	machine, err = e.host(patience).Look(t.Context(), vmid)
 	require.NoError(t, err)
 	require.Equal(t, "its processor was measured while it ran", machine.Ran, "in doubt for the machine")
@@ -179,7 +179,7 @@ func TestStart(t *testing.T) {
 	require.NoError(t, host.Start(t.Context(), node, vmid), "one that runs already is no error")
 }
 
-// What a running machine is given waits for a cold start, and the configuration tells of it as if it were there.
+// TestPending checks that a change of a running machine waits for a cold start, although the configuration already shows it.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)

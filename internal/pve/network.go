@@ -26,7 +26,7 @@ type NetworkRun struct {
 	Allowed []string
 	// Say receives a sentence or a diff for each step.
 	Say func(string)
-	// releases is whether what this stack has created is deleted for good, as by a destroy, for which nothing can be allowed.
+	// releases is whether the run deletes for good what this stack has created, as a destroy does; no interface can be allowed for that.
 	releases bool
 	// patience is how long a reload may take; 0 for the default.
 	patience time.Duration
@@ -149,7 +149,7 @@ func (r NetworkRun) staged(ctx context.Context) (string, error) {
 	return answer.Changes, nil
 }
 
-// settleStaged returns changes that a killed run of this stack has staged, which the plan continues, and refuses those of anybody else.
+// settleStaged returns changes that a killed run of this stack has staged, which the plan continues, and refuses those of any other user.
 func (r NetworkRun) settleStaged(ctx context.Context, present []NetworkInterface) (stagedChanges, error) {
 	diff, err := r.staged(ctx)
 	if err != nil || diff == "" {

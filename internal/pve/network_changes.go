@@ -23,8 +23,8 @@ type stagedChanges struct {
 	interfaces []changedInterface
 }
 
-// onWay returns a sentence for each interface of the way to the API that the changes touch without permission. way is that of the staged
-// interfaces, so one that loses its address or its default route is found by the lines that it loses.
+// onWay returns a sentence for each interface of the way to the API that the changes touch without permission. way is computed from the staged
+// interfaces, so an interface that loses its address or its default route is found by the lines that it loses.
 func (s stagedChanges) onWay(way map[string]string, addresses []netip.Addr, node string, allowed []string) []string {
 	var sentences []string
 	for _, one := range s.interfaces {
@@ -39,7 +39,7 @@ func (s stagedChanges) onWay(way map[string]string, addresses []netip.Addr, node
 	return sentences
 }
 
-// lostWay returns the line by which the API was reached at the interface; empty if it loses none.
+// lostWay returns the removed line by which the API was reached at the interface; empty if there is none.
 func (c changedInterface) lostWay(addresses []netip.Addr) string {
 	for _, line := range c.lost {
 		word, value, _ := strings.Cut(line, " ")
@@ -51,9 +51,9 @@ func (c changedInterface) lostWay(addresses []netip.Addr) string {
 	return ""
 }
 
-// changedInterfaces returns the interfaces that a diff of /etc/network/interfaces touches, in its order: those whose stanza has an added or a
-// removed line. The diff is a unified one with three lines around each change (pve-common, INotify.pm, ccache_compute_diff), so a stanza
-// can begin before them; its lines are then of an interface without a name.
+// changedInterfaces returns the interfaces that a diff of /etc/network/interfaces touches, in its order: those whose stanza has an added or a removed
+// line. The diff is a unified one with three lines around each change (pve-common, INotify.pm, ccache_compute_diff), so a stanza can begin before
+// them; its lines then belong to an interface without a name.
 func changedInterfaces(diff, mark string) []changedInterface {
 	var found []changedInterface
 	at := -1

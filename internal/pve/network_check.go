@@ -44,7 +44,8 @@ func (r NetworkRun) check(ctx context.Context, client *proxmox.Client, present [
 	return nil
 }
 
-// refuseCut returns the refusal of what would cut the operator off. An interface that is deleted for good has to be off the way first, or stays.
+// refuseCut returns the refusal of what would cut the operator off. An interface that is to be deleted for good must first leave the way to the API,
+// or it stays.
 func (r NetworkRun) refuseCut(cut []string) error {
 	what := strings.Join(cut, "; ")
 	if r.releases {

@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
 
-// TestWhatMovesFromOneInterfaceToAnother: Proxmox VE checks all staged interfaces at each call, so in every order of the inventory an interface
-// gives up what another one gets.
+// TestWhatMovesFromOneInterfaceToAnother: Proxmox VE checks all staged interfaces at each call, so an interface has to give up what another one gets,
+// in every order of the inventory.
 func TestWhatMovesFromOneInterfaceToAnother(t *testing.T) {
 	t.Parallel()
 	bridge := func(name string, ports ...string) hostspec.Interface {
@@ -91,7 +91,7 @@ func goesBothWays(t *testing.T, one, other []hostspec.Interface) {
 	}
 }
 
-// moved is a run on a host whose network may be changed wherever the API is reached.
+// moved is a run that may change vmbr1 and vmbr2 even if they are on the way to the API.
 type moved struct{ pve.NetworkRun }
 
 func moving(e *emulated) moved {
@@ -115,8 +115,8 @@ func (m moved) is(t *testing.T, interfaces []hostspec.Interface) {
 	require.Empty(t, plan.String())
 }
 
-// TestStagedChangesOnTheWayToTheAPI: what another user has staged of an interface that the inventory names, too, is not applied unless it may be. The
-// host shows its interfaces with what is staged, so that nothing is left to change.
+// TestStagedChangesOnTheWayToTheAPI checks that changes that another user has staged for an interface of the inventory are not applied without
+// permission. The host shows its interfaces with what is staged, so the run itself has nothing left to change.
 func TestStagedChangesOnTheWayToTheAPI(t *testing.T) {
 	t.Parallel()
 	const before = "changes of the network of vmhost are staged that this run would apply, and a mistake there cuts the operator off: "

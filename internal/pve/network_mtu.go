@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// RaisedMTU is a new MTU of a card or a bond that the inventory does not name: Proxmox VE refuses an interface with a larger MTU than that of
-// what it is made of.
+// RaisedMTU is a new MTU of a card or a bond that the inventory does not name: Proxmox VE refuses an interface with a larger MTU than that of an
+// interface that it is made of.
 type RaisedMTU struct {
 	// Name of the interface.
 	Name string
@@ -45,8 +45,8 @@ func lacking(present []NetworkInterface, wanted hostspec.Network) []RaisedMTU {
 	return found
 }
 
-// carrier returns the interface whose MTU decides for what is on a name, unless the inventory names it. A port such as eno2.30 that the host
-// does not have by itself is made with the MTU of eno2.
+// carrier returns the interface whose MTU limits what is on the interface with a name, unless the inventory names it. A port such as eno2.30 that the
+// host does not have by itself is made with the MTU of eno2.
 func carrier(present []NetworkInterface, wanted hostspec.Network, name string) (NetworkInterface, bool) {
 	if _, isWanted := wanted.Named(name); isWanted {
 		return NetworkInterface{}, false
@@ -71,7 +71,7 @@ func (n NetworkInterface) mtu() int {
 	return limits.DeviceMTU
 }
 
-// canBeRaised reports whether the MTU can be set by a PUT that changes nothing else. A PUT makes an interface with DHCP one without.
+// canBeRaised reports whether the MTU can be set by a PUT that changes nothing else. A PUT would remove DHCP from an interface.
 func (n NetworkInterface) canBeRaised() bool {
 	isKept := func(method string) bool { return method == "" || method == "manual" || method == "static" }
 	return (n.Type == "eth" || n.Type == "bond") && isKept(n.Method) && isKept(n.Method6)
@@ -85,7 +85,7 @@ func planRaises(present []NetworkInterface, wanted hostspec.Network) []RaisedMTU
 	})
 }
 
-// checkMTUs refuses an MTU that Proxmox VE would refuse for what the interface is made of, if that is not raised.
+// checkMTUs refuses an MTU that Proxmox VE would refuse because of what the interface is made of, if the MTU of that cannot be raised.
 func (r NetworkRun) checkMTUs(present []NetworkInterface) error {
 	for _, one := range lacking(present, r.Wanted) {
 		if have, _ := interfaceNamed(present, one.Name); !have.canBeRaised() {
@@ -96,8 +96,8 @@ func (r NetworkRun) checkMTUs(present []NetworkInterface) error {
 	return nil
 }
 
-// raise stages the raised MTUs. That is possible at any time, since nothing is below a card, and a bond may have any that its slaves have not
-// more of.
+// raise stages the raised MTUs. That is possible at any time, since nothing is below a card, and a bond may have any MTU that is not lower than those
+// of its slaves.
 func (r NetworkRun) raise(ctx context.Context, client *proxmox.Client, present []NetworkInterface, raises []RaisedMTU) error {
 	for _, one := range raises {
 		have, _ := interfaceNamed(present, one.Name)
@@ -110,7 +110,7 @@ func (r NetworkRun) raise(ctx context.Context, client *proxmox.Client, present [
 	return nil
 }
 
-// wantedMTU returns the MTU in bytes that a wanted interface counts with.
+// wantedMTU returns the MTU of a wanted interface in bytes; without one, the default of a device.
 func wantedMTU(want hostspec.Interface) int {
 	if want.MTU == 0 {
 		return limits.DeviceMTU
@@ -118,8 +118,8 @@ func wantedMTU(want hostspec.Interface) int {
 	return want.MTU
 }
 
-// yieldMTU reports whether the interface gives up its MTU before anything else is written, and what it has then; 0 for none. It does if it gets
-// a lower one, or if it is still on an interface that gets one.
+// yieldMTU reports whether the interface gives up its MTU before anything else is written, and which MTU it has then; 0 for none. It does so if it
+// gets a lower MTU, or if an interface that it is still made of gets one.
 func (n NetworkInterface) yieldMTU(present []NetworkInterface, wanted hostspec.Network) (mtu int, yields bool) {
 	if n.MTU == "" {
 		return 0, false
@@ -134,8 +134,8 @@ func (n NetworkInterface) yieldMTU(present []NetworkInterface, wanted hostspec.N
 	})
 }
 
-// raisesFor reports whether a staged change can be that of a killed run that has raised an MTU: it is of something that an interface of this
-// stack is made of, and of nothing but the MTU.
+// raisesFor reports whether a staged change can be that of a killed run that has raised an MTU: it changes something that an interface of this stack
+// is made of, and only the MTU.
 func (c changedInterface) raisesFor(present []NetworkInterface, wanted hostspec.Network) bool {
 	isOther := func(word string) bool { return word != "mtu" && word != "iface" }
 	if slices.ContainsFunc(c.words, isOther) {

@@ -26,7 +26,8 @@ func sized(bridge, vlan int) []hostspec.Interface {
 	return []hostspec.Interface{{Name: "vmbr1", Ports: []string{"eno2"}, MTU: bridge}, {Name: "vmbr1.30", Device: "vmbr1", Tag: 30, MTU: vlan}}
 }
 
-// TestThePortsOfABridgeGetItsMTU, since Proxmox VE refuses a bridge with more than its ports have. They keep it when the bridge has less, or goes.
+// TestThePortsOfABridgeGetItsMTU: Proxmox VE refuses a bridge with a larger MTU than its ports. The ports keep it when the bridge gets a lower MTU or
+// is deleted.
 func TestThePortsOfABridgeGetItsMTU(t *testing.T) {
 	t.Parallel()
 	e := wired(t)
@@ -58,7 +59,7 @@ func TestThePortsOfABridgeGetItsMTU(t *testing.T) {
 	require.Equal(t, "9000", e.mtuOf("eno2"))
 }
 
-// TestABondGetsTheMTUOfItsBridge: Proxmox VE lets a bond without one carry any, which the kernel does not.
+// TestABondGetsTheMTUOfItsBridge: on a bond without an MTU, Proxmox VE accepts any MTU, which the kernel does not.
 func TestABondGetsTheMTUOfItsBridge(t *testing.T) {
 	t.Parallel()
 	e := wired(t)
@@ -113,7 +114,7 @@ func TestMTUsRiseFromBelowAndFallFromAbove(t *testing.T) {
 	}
 }
 
-// TestAPortOnTheWayToTheAPIIsNotRaised unless that is allowed by its name.
+// TestAPortOnTheWayToTheAPIIsNotRaised checks that the MTU of such a port is raised only if the port is allowed by its name.
 func TestAPortOnTheWayToTheAPIIsNotRaised(t *testing.T) {
 	t.Parallel()
 	e := wired(t)
@@ -130,7 +131,7 @@ func TestAPortOnTheWayToTheAPIIsNotRaised(t *testing.T) {
 	require.Equal(t, "9000", e.mtuOf("eno1"))
 }
 
-// TestARaisedMTUThatAKilledRunHasStaged is continued, and other changes of the port are those of another user.
+// TestARaisedMTUThatAKilledRunHasStaged checks that such a change is continued, and that other changes of the port count as those of another user.
 func TestARaisedMTUThatAKilledRunHasStaged(t *testing.T) {
 	t.Parallel()
 	e := wired(t)

@@ -71,8 +71,8 @@ func planNetwork(present []NetworkInterface, wanted hostspec.Network) NetworkPla
 	return plan
 }
 
-// commented returns a wanted interface with its whole comment: that of the inventory and the mark of the stack if it is created, or was by
-// the stack, and otherwise the present one unless the inventory has another.
+// commented returns a wanted interface with its whole comment. If the stack creates or has created it, that is the comment of the inventory and the
+// mark of the stack. Otherwise it is the comment of the inventory or, without one, the present comment.
 func commented(present []NetworkInterface, wanted hostspec.Network, want hostspec.Interface) hostspec.Interface {
 	have, there := interfaceNamed(present, want.Name)
 	switch {
@@ -109,7 +109,7 @@ type NetworkInterface struct {
 	Slaves      string `json:"slaves"`
 }
 
-// Differences returns what differs from the wanted interface: have and want by the names of the API, sorted by these.
+// Differences returns what differs from the wanted interface: the present and the wanted values by the names of the API, sorted by name.
 func (n NetworkInterface) Differences(want hostspec.Interface) []string {
 	have := map[string]string{
 		"type": n.Type, "cidr": n.CIDR, "cidr6": n.CIDR6, "gateway": n.Gateway, "gateway6": n.Gateway6, "mtu": n.MTU,

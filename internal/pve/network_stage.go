@@ -14,11 +14,11 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
 
-// stage writes the plan to the host's staged interfaces. What is staged stays there if it fails half way; the next run continues. Proxmox VE
+// stage writes the plan to the host's staged interfaces. If it fails half way, what it has staged stays there, and the next run continues. Proxmox VE
 // checks the whole set at each call (pve-common, PVE/Network/Interfaces.pm): a port and a default route are on one interface only, and what an
-// interface is made of is there, with no lower MTU. So MTUs of cards are raised, then interfaces give up what another is to have and what they have
-// more of MTU, each before what is below it, then what is wanted is written, each after what is below it, and at last what is not wanted is
-// deleted, each before what is below it.
+// interface is made of exists and has no lower MTU. So the order is: the MTUs of cards and bonds are raised; interfaces give up what another one is
+// to have, and an MTU that becomes too large, each before what is below it; wanted interfaces are written, each after what is below it; unwanted
+// interfaces are deleted, each before what is below it.
 func (r NetworkRun) stage(ctx context.Context, client *proxmox.Client, present []NetworkInterface, plan NetworkPlan) error {
 	if err := r.raise(ctx, client, present, plan.Raise); err != nil {
 		return err
@@ -102,8 +102,9 @@ func belowFirst(names []string, below func(string) []string) []string {
 	return ordered
 }
 
-// yield returns the parameters by which the interface gives up the ports and the default routes that another one is to have, and the MTU that is
-// too large for what it is made of; nil if it has none of those. A PUT keeps what it does not give, but not whether the interface has an address.
+// yield returns the parameters by which the interface gives up the ports and the default routes that another one is to have, and the MTU that is too
+// large for what it is made of; nil if it has none of those. A PUT keeps the settings that it does not contain, but not whether the interface has an
+// address.
 func (n NetworkInterface) yield(present []NetworkInterface, wanted hostspec.Network) map[string]string {
 	ports := strings.Fields(n.BridgePorts)
 	kept := slices.DeleteFunc(slices.Clone(ports), func(port string) bool { return n.loses(port, wanted) })
@@ -135,8 +136,8 @@ func (n NetworkInterface) yield(present []NetworkInterface, wanted hostspec.Netw
 	return params
 }
 
-// loses reports whether another wanted interface is to have a port of the interface, or the port is to be one by itself, which may not have an
-// address as a port.
+// loses reports whether the interface is to lose a port, because another wanted interface is to have it, or because the port is to be a wanted
+// interface itself, which may not have an address while it is a port.
 func (n NetworkInterface) loses(port string, wanted hostspec.Network) bool {
 	for _, other := range wanted.Interfaces {
 		if other.Name == n.Name && slices.Contains(other.Ports, port) {

@@ -34,13 +34,13 @@ func wanted() hostspec.Network {
 	}}
 }
 
-// networkRun returns a run on the host, and what it says.
+// networkRun returns a run on the host, and the texts that it passes to Say.
 func (e *emulated) networkRun(wanted hostspec.Network) (pve.NetworkRun, *[]string) {
 	var said []string
 	return pve.NetworkRun{Connection: e.connection, Wanted: wanted, Say: func(text string) { said = append(said, text) }}, &said
 }
 
-// stage changes what is staged of the host's network, as somebody else does.
+// stage changes what is staged of the host's network, as another user does.
 func (e *emulated) stage(verb, rest, params string) {
 	e.t.Helper()
 	client, err := e.connection.Client()
@@ -171,7 +171,8 @@ func TestTheOperatorIsNotCutOff(t *testing.T) {
 	require.False(t, changed, "it was there before, so it stays")
 }
 
-// TestADestroyDoesNotCutTheOperatorOff: nothing can be allowed for it, so the interface gets off the way, or loses the mark and stays.
+// TestADestroyDoesNotCutTheOperatorOff: no interface can be allowed for a destroy, so the interface must leave the way to the API first, or lose the
+// mark and stay.
 func TestADestroyDoesNotCutTheOperatorOff(t *testing.T) {
 	t.Parallel()
 	const mark = "Made by em-infra for site."
@@ -205,7 +206,7 @@ func TestADestroyDoesNotCutTheOperatorOff(t *testing.T) {
 	require.False(t, changed, "it stays")
 }
 
-// TestStagedChangesOfAnotherUserAreLeftAlone, and those of a killed run of ours are continued.
+// TestStagedChangesOfAnotherUserAreLeftAlone also checks that those of a killed run of this stack are continued.
 func TestStagedChangesOfAnotherUserAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	e := wired(t)
@@ -252,7 +253,8 @@ func TestABridgeWithMachinesOnItStays(t *testing.T) {
 	require.EqualError(t, err, "vmbr1 on vmhost is in use by VM 105 (web), the interface vmbr1.30, and stays: move them to another interface first, then run again")
 }
 
-// TestAReloadThatFailsHalfWay says what is staged and what to do; the next run finds what is wanted in the file.
+// TestAReloadThatFailsHalfWay checks that the error states what the file contains and what to do, and that the next run finds the wanted interfaces
+// in the file.
 func TestAReloadThatFailsHalfWay(t *testing.T) {
 	t.Parallel()
 	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// passing repeats a read once that a host could not pass on to another one: their connection may have failed for a moment, and an answer
-// that was not given says nothing about what was asked.
+// passing repeats once a read that a host could not pass on to another host: their connection may have failed for a moment, and a missing answer
+// shows nothing about what was asked.
 type passing struct{ http.RoundTripper }
 
 // passingPause is the time before a read is repeated.

@@ -24,8 +24,8 @@ func markOfPool(owner string) string {
 	return "Made by em-infra for " + owner + "."
 }
 
-// EnsurePool creates a resource pool unless one of that name exists, and reports whether it has. With an owner it is that stack's, also if
-// it was created for machines before.
+// EnsurePool creates a resource pool unless one of that name exists, and reports whether it created one. With an owner, the pool belongs to that
+// stack, even if it was created for machines before.
 func (c Connection) EnsurePool(ctx context.Context, name, owner string) (made bool, err error) {
 	client, err := c.Client()
 	if err != nil {

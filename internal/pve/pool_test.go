@@ -81,7 +81,7 @@ func TestAPoolOfSomeoneElseIsUsedAndLeftAlone(t *testing.T) {
 	require.Len(t, pools, 1)
 }
 
-// TestAPoolOfAStackOfHosts stays when the machines of another stack have gone, also if that stack was there first.
+// TestAPoolOfAStackOfHosts checks that such a pool stays when the machines of another stack have gone, even if that stack was there first.
 func TestAPoolOfAStackOfHosts(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]string{"it made the pool": "site", "the machines were there first": ""} {

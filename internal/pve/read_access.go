@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Version of Proxmox VE, as 8.4.1.
+// Version returns the version of Proxmox VE, e.g. 8.4.1.
 func (r Reader) Version(ctx context.Context) (string, error) {
 	var answer struct {
 		Version string `json:"version"`
@@ -31,7 +31,7 @@ func (r Reader) Privileges(ctx context.Context, path string) ([]string, error) {
 }
 
 // SeesAllGuests reports whether the list of guests is complete for the token: it has VM.Audit on /vms and all paths below. With less, the list
-// omits the others without a word (pve-manager, PVE/API2/Cluster.pm, resources).
+// silently omits the others (pve-manager, PVE/API2/Cluster.pm, resources).
 func (r Reader) SeesAllGuests(ctx context.Context) (bool, error) {
 	const guests = "/vms"
 	answer := map[string]map[string]Flag{} // whether each privilege is passed on to the paths below
@@ -52,9 +52,9 @@ func (r Reader) RolePrivileges(ctx context.Context, role string) (names []string
 	return names, err == nil, err
 }
 
-// TokenEnd returns when a token USER@REALM!NAME or its user ends, whichever is first; zero if neither does. The list of users has it for
-// everybody who may audit them, while a token may not ask for itself (pve-access-control, API2/User.pm, index). The error is
-// [ErrForbidden] if the list does not show the user.
+// TokenEnd returns when a token USER@REALM!NAME or its user ends, whichever is first; zero if neither does. The list of users shows it to every token
+// that may audit them, while a token may not ask about itself (pve-access-control, API2/User.pm, index). The error is [ErrForbidden] if the list does
+// not show the user.
 func (r Reader) TokenEnd(ctx context.Context, token string) (time.Time, error) {
 	owner, name, _ := strings.Cut(token, "!")
 	var users []struct {
@@ -81,7 +81,7 @@ func (r Reader) TokenEnd(ctx context.Context, token string) (time.Time, error) {
 	return time.Time{}, ErrForbidden
 }
 
-// firstEnd returns the first of times in seconds since 1970, of which 0 means never.
+// firstEnd returns the earliest of several times in seconds since 1970; 0 means never.
 func firstEnd(seconds ...int64) time.Time {
 	var first time.Time
 	for _, second := range seconds {

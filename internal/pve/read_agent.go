@@ -22,7 +22,7 @@ type Agent struct {
 
 // AgentInterface is a network interface of a guest.
 type AgentInterface struct {
-	// Name is the guest's.
+	// Name is the name in the guest.
 	Name string `json:"name"`
 	// MAC in the guest's form, in lower case.
 	MAC string `json:"mac,omitempty"`

@@ -20,8 +20,8 @@ type PCIDevice struct {
 	IOMMUGroup int `json:"iommugroup"`
 }
 
-// PCIAddress returns an address of a configuration or of a mapping with its domain and function: Proxmox VE may leave both out. Without
-// a function it is the whole slot, whose first function has the facts.
+// PCIAddress returns an address of a configuration or of a mapping with its domain and function: Proxmox VE may leave both out. An address without a
+// function means the whole slot, whose first function has the facts.
 func PCIAddress(text string) string {
 	if strings.Count(text, ":") == 1 {
 		text = "0000:" + text

@@ -70,11 +70,11 @@ func (c GuestConfig) IsEmpty() bool {
 	return true
 }
 
-// drive matches the settings of a virtual machine that have a volume (qemu-server, QemuServer/Drive.pm, valid_drive_names); one that is unused is
-// in no snapshot.
+// drive matches the settings of a virtual machine that have a volume (qemu-server, QemuServer/Drive.pm, valid_drive_names); an unused volume is in no
+// snapshot.
 var drive = regexp.MustCompile(`^(?:ide|sata|scsi|virtio|efidisk|tpmstate)\d+$`)
 
-// Disks returns the volumes of a virtual machine by their drives, such as scsi0 and efidisk0. A CD-ROM is none, and so is a device of the host.
+// Disks returns the volumes of a virtual machine by their drives, such as scsi0 and efidisk0. It leaves out CD-ROMs and devices of the host.
 func (c GuestConfig) Disks() map[string]string { return c.volumes(false) }
 
 // ISOs returns the ISOs in the CD-ROM drives of a virtual machine by these drives, such as ide2: volumes like local:iso/debian.iso. The drive of

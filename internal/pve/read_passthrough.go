@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/passthrough"
 )
 
-// Passthrough returns what a host tells about its firmware, its kernel and the drivers of its devices. Its report takes some seconds, and is
-// waited for longer than other answers; why it cannot be read is among the facts.
+// Passthrough returns what a host reports about its firmware, its kernel and the drivers of its devices. Its report takes some seconds, so its time
+// limit is longer than that of other answers. If the report cannot be read, the facts contain the reason.
 func (c Connection) Passthrough(ctx context.Context, node string) (passthrough.Facts, error) {
 	client, err := c.client(reportTimeout)
 	if err != nil {

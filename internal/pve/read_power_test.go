@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// TestWhetherAMachineRunsIsItsHostsWord: what cannot be seen is never taken for a machine that is off.
+// TestWhetherAMachineRunsIsItsHostsWord checks that a machine that cannot be seen never counts as off.
 func TestWhetherAMachineRunsIsItsHostsWord(t *testing.T) {
 	t.Parallel()
 	const list = `{"data":[{"vmid":101,"type":"qemu","node":"vmhost","status":"stopped"},{"vmid":102,"type":"lxc","node":"vmhost","status":"stopped"}]}`

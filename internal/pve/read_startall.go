@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// StartingHosts returns which of these hosts are starting the machines that start with them: after its own start a host does that one machine
-// after the other, in a task of root (pve-manager, PVE/API2/Nodes.pm, startall). The token sees it with Sys.Audit on the host.
+// StartingHosts returns which of these hosts are starting the machines that start with the host. After its own start, a host starts them one after
+// the other, in a task of root (pve-manager, PVE/API2/Nodes.pm, startall). The token sees it with Sys.Audit on the host.
 func (r Reader) StartingHosts(ctx context.Context, hosts []string) (starting []string, err error) {
 	for _, host := range hosts {
 		var tasks []task

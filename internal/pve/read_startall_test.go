@@ -11,7 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// TestStartingHosts: a host that has ended its task and one that works on another are none, and others are not asked.
+// TestStartingHosts checks that a host that has ended its task and a host that works on another task are not returned, and that other hosts are not
+// asked.
 func TestStartingHosts(t *testing.T) {
 	t.Parallel()
 	tasks := map[string]string{

@@ -33,9 +33,8 @@ func (t Task) Last() string {
 	return t.Log[len(t.Log)-1]
 }
 
-// TasksOf returns the tasks on a host that may concern a guest: those listed under its VMID, and clones, which are listed
-// under their source. A clone whose log names another machine's volumes does not. A token sees its own tasks without a
-// privilege (pve-manager, PVE/API2/Tasks.pm).
+// TasksOf returns the tasks on a host that may concern a guest: those listed under its VMID, and clones, which are listed under their source. It
+// leaves out a clone whose log names another machine's volumes. A token sees its own tasks without a privilege (pve-manager, PVE/API2/Tasks.pm).
 func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, error) {
 	var active []struct {
 		UPID      string `json:"upid"`

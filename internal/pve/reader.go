@@ -86,7 +86,7 @@ func (f *Flag) UnmarshalJSON(text []byte) error {
 
 func nodePath(node, rest string) string { return "/nodes/" + url.PathEscape(node) + "/" + rest }
 
-// loud turns statuses into errors that the library takes for empty answers, such as 596 for a host that cannot be reached.
+// loud turns statuses that the library takes for empty answers into errors, such as 596 for a host that cannot be reached.
 type loud struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].

@@ -36,7 +36,8 @@ func tokenAt(server *httptest.Server) pve.Connection {
 	return pve.Connection{Endpoint: server.URL, Token: tokenID + "=" + rand.Text(), Insecure: true}
 }
 
-// An answer without data is none, whatever the library makes of it: a host that another one cannot reach has the status 596.
+// TestAReaderHearsEveryRefusal checks that an answer without data is an error, regardless of what the library makes of it: for a host that another
+// one cannot reach, the status is 596.
 func TestAReaderHearsEveryRefusal(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{
@@ -123,7 +124,7 @@ func TestRolesThatStandAndDoNot(t *testing.T) {
 	require.False(t, found)
 }
 
-// TestATokenReadsItsEnd: the privileges of the role show it, as they show the end of its user.
+// TestATokenReadsItsEnd: the privileges of the role are enough to read it, and to read the end of its user.
 func TestATokenReadsItsEnd(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)
@@ -136,7 +137,8 @@ func TestATokenReadsItsEnd(t *testing.T) {
 	require.ErrorIs(t, err, pve.ErrForbidden)
 }
 
-// What a host tells about passthrough: fields of its status, some of which older releases lack, and two outputs of its report.
+// TestFactsAboutPassthrough checks what a host reports about passthrough: fields of its status, some of which older releases lack, and two outputs of
+// its report.
 func TestFactsAboutPassthrough(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -183,8 +185,8 @@ func TestFactsAboutPassthrough(t *testing.T) {
 	require.ErrorIs(t, err, pve.ErrToken)
 }
 
-// A report is waited for longer than pveproxy does, so that its answer is the reason and not the time limit. One that does not come is no error of
-// the rest.
+// TestAReportIsWaitedFor checks that the wait for a report is longer than that of pveproxy, so that pveproxy's answer is the reason and not the time
+// limit, and that a report that does not come is no error of the rest.
 func TestAReportIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	require.Greater(t, pve.ReportTimeout, 30*time.Second)

@@ -93,7 +93,7 @@ func (c repositoryChange) call(client *proxmox.Client) func(context.Context, str
 	return client.Post
 }
 
-// next returns the next call that brings a repository to what is wanted; none is needed if all its entries are so.
+// next returns the next call that brings a repository to what is wanted; no call is needed if all its entries are as wanted.
 func (r repositories) next(want hostspec.Repository, suite string) (repositoryChange, bool) {
 	isThere := false
 	for _, file := range r.Files {

@@ -8,7 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// upgradedHost is what a host has that was upgraded from 8 to 9 by hand: entries of both suites, one of sources, and one by the older address.
+// upgradedHost are the repositories of a host that was upgraded from 8 to 9 by hand: entries of both suites, one of sources, and one by the older
+// address.
 const upgradedHost = `{"digest": "made-up", "files": [
 	{"path": "/etc/apt/sources.list", "repositories": [
 		{"Types": ["deb"], "URIs": ["http://download.proxmox.com/debian/pve"], "Suites": ["bookworm"], "Components": ["pve-no-subscription"], "Enabled": 0},
@@ -21,8 +22,8 @@ const upgradedHost = `{"digest": "made-up", "files": [
 	]}
 ]}`
 
-// TestTheNextCallForARepository: an entry is switched where it is, one of another suite, of sources or of a mirror is none, and one that is
-// missing is added.
+// TestTheNextCallForARepository checks that an entry is switched where it is, that an entry of another suite, of sources or of a mirror does not
+// count, and that a missing entry is added.
 func TestTheNextCallForARepository(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

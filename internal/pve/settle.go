@@ -44,8 +44,8 @@ func (h Host) Settle(ctx context.Context, node string, vmid int) (*Machine, erro
 	return machine, err
 }
 
-// AwaitMade waits until none of these machines is being created any more, whoever began that: a run whose provider gave up
-// leaves a clone that is not in the state. Errors are those of [Host.Settle].
+// AwaitMade waits until none of these machines is being created any more, no matter which run began that: a run whose provider gave up leaves a clone
+// that is not in the state. Errors are those of [Host.Settle].
 func (h Host) AwaitMade(ctx context.Context, vmids []int) error {
 	guests, err := Reader{h.client}.Guests(ctx)
 	if err != nil {
@@ -84,9 +84,9 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*Machine, erro
 	return settled, err
 }
 
-// worked returns a machine, nil for a free VMID, and the tasks that may work on it. The tasks are queried before the machine: a
-// clone that has just begun has no machine yet, and one that ends in between has created it. A clone that writes of its disks
-// has created its machine (qemu-server, API2/Qemu.pm, clone_vm), so if there is none, it creates another.
+// worked returns a machine, nil for a free VMID, and the tasks that may work on it. The tasks are queried before the machine: a clone that has just
+// begun has no machine yet, and one that ends in between has created it. A clone that has logged work on its disks has created its machine
+// (qemu-server, API2/Qemu.pm, clone_vm), so if this machine does not exist, the clone creates another one.
 func (h Host) worked(ctx context.Context, node string, vmid int) (*proxmox.VirtualMachine, []Task, error) {
 	tasks, err := Reader{h.client}.TasksOf(ctx, node, vmid)
 	if err != nil {
@@ -116,14 +116,14 @@ func (h Host) watch(vmid int, kind string) *taskWatch {
 	return &taskWatch{host: h, vmid: vmid, kind: kind, seen: map[string]progress{}, began: now, idleSince: now}
 }
 
-// progress is how much a task had written, and since when that is all.
+// progress is how much a task had written, and since when it has written nothing more.
 type progress struct {
 	lines int
 	since time.Time
 }
 
-// look reports what is waited for, and returns an error if the guest is waited for no longer: for a task that hangs, for a lock without a
-// task, and after [settleTimeout].
+// look reports what is waited for. It returns an error that ends the wait for a task that hangs, for a lock without a task, and after
+// [settleTimeout].
 func (w *taskWatch) look(node string, tasks []Task, lock string, now time.Time) error {
 	if err := w.hung(tasks, now); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (w *taskWatch) hung(tasks []Task, now time.Time) error {
 	return nil
 }
 
-// silence returns how long a task may write nothing. The creation of a container unpacks its template without a word (pve-container,
+// silence returns how long a task may write nothing. The creation of a container unpacks its template without any output (pve-container,
 // LXC/Create.pm, restore_tar_archive).
 func (w *taskWatch) silence() time.Duration {
 	if w.kind == TypeContainer {

@@ -28,8 +28,8 @@ func hanging(t *testing.T) (e *emulated, upid string) {
 	return e, upid
 }
 
-// TestACloneThatHangs is told with its name and its last line, once it has written nothing for a while, and is ended by the
-// operator's word, after which nothing is left of it.
+// TestACloneThatHangs checks that a clone that has written nothing for a while is reported with its name and its last line, and that nothing is left
+// of it after the operator has stopped it.
 func TestACloneThatHangs(t *testing.T) {
 	t.Parallel()
 	e, upid := hanging(t)
@@ -49,7 +49,7 @@ func TestACloneThatHangs(t *testing.T) {
 	require.Nil(t, machine)
 }
 
-// TestAnothersCloneIsNotWaitedFor: a clone that writes of its disks has made its machine, and it is not this one.
+// TestAnothersCloneIsNotWaitedFor: a clone that has logged work on its disks has created its machine, which is not this one.
 func TestAnothersCloneIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	e, _ := hanging(t)
@@ -60,7 +60,7 @@ func TestAnothersCloneIsNotWaitedFor(t *testing.T) {
 	require.Nil(t, machine)
 }
 
-// TestAwaitMade: a clone of ours that no state knows is waited for, and no other one.
+// TestAwaitMade checks that a clone of a given machine is waited for, even if no state contains it, and no other clone.
 func TestAwaitMade(t *testing.T) {
 	t.Parallel()
 	e, upid := hanging(t)
@@ -73,7 +73,7 @@ func TestAwaitMade(t *testing.T) {
 	require.NoError(t, host.AwaitMade(t.Context(), []int{templateID, vmid}))
 }
 
-// TestTasksOf: a clone is listed under its source, everything else under its machine; what has ended is none.
+// TestTasksOf: a clone is listed under its source, everything else under its machine; ended tasks are left out.
 func TestTasksOf(t *testing.T) {
 	t.Parallel()
 	e, upid := hanging(t)

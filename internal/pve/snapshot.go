@@ -15,10 +15,10 @@ type Snapshot struct {
 	Name string
 	// Description is any text.
 	Description string
-	// Taken is when; ignored when one is taken.
+	// Taken is the time when it was taken; ignored by TakeSnapshot.
 	Taken time.Time
-	// Unfinished is what Proxmox VE was doing with it, "prepare" or "delete": a task works on it, or its host crashed meanwhile. Nobody can go
-	// back to such a one. It is empty for a snapshot that is whole; ignored when one is taken.
+	// Unfinished is what Proxmox VE was doing with it, "prepare" or "delete": a task works on it, or its host crashed meanwhile. No guest can go back
+	// to such a snapshot. It is empty for a complete snapshot; ignored by TakeSnapshot.
 	Unfinished string
 }
 
@@ -34,7 +34,7 @@ func (r Reader) CanSnapshot(ctx context.Context, guest Guest) (bool, error) {
 	return bool(answer.HasFeature), err
 }
 
-// Snapshots returns the snapshots of a guest, the oldest first, with those that are not whole.
+// Snapshots returns the snapshots of a guest, the oldest first, including unfinished ones.
 func (r Reader) Snapshots(ctx context.Context, guest Guest) ([]Snapshot, error) {
 	var listed []struct {
 		Name        string `json:"name"`
@@ -55,7 +55,8 @@ func (r Reader) Snapshots(ctx context.Context, guest Guest) ([]Snapshot, error) 
 	return taken, nil
 }
 
-// TakeSnapshot takes a snapshot of a guest, and returns when it is there. Writes of a running guest that are still in its memory are not in it.
+// TakeSnapshot takes a snapshot of a guest, and returns when it exists. It does not contain writes of a running guest that are still in the guest's
+// memory.
 func (c Connection) TakeSnapshot(ctx context.Context, guest Guest, snapshot Snapshot) error {
 	client, err := c.Client()
 	if err != nil {

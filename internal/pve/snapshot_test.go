@@ -87,7 +87,7 @@ func TestStoragesWithoutSnapshots(t *testing.T) {
 		"the snapshot a1 of VM 201 on vmhost cannot be taken: snapshot feature is not available")
 }
 
-// TestSnapshotsThatAreNotWhole: a host that crashes meanwhile leaves the step in which they are (pve-guest-common, AbstractConfig.pm).
+// TestSnapshotsThatAreNotWhole: a host that crashes meanwhile leaves the name of the step that it was doing (pve-guest-common, AbstractConfig.pm).
 func TestSnapshotsThatAreNotWhole(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

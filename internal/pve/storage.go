@@ -27,8 +27,8 @@ type StorageRun struct {
 // StoragePasswordVariable passes [StorageRun.Password] to the Commands that the engine runs.
 const StoragePasswordVariable = "EM_INFRA_HOST_STORAGE_PASSWORD"
 
-// Apply makes the storage, or changes the one that is there to what is wanted. It refuses, with nothing changed, where Proxmox VE would have
-// to define it anew.
+// Apply makes the storage, or changes the one that is there to what is wanted. It refuses, with nothing changed, if Proxmox VE would have to define
+// it anew.
 func (r StorageRun) Apply(ctx context.Context) (Outcome, error) { return applyDefinition(ctx, r) }
 
 // Foresee returns a sentence about what Apply would do, and the refusal that it would begin with. It changes nothing.
@@ -176,7 +176,7 @@ func (r StorageRun) remove(ctx context.Context, client *proxmox.Client) error {
 	return nil
 }
 
-// users returns the machines whose configuration names something on the storage. Proxmox VE itself removes the definition from under them.
+// users returns the machines whose configuration names something on the storage. Proxmox VE itself would remove the definition although they use it.
 func (r StorageRun) users(ctx context.Context) ([]string, error) {
 	reader, err := NewReader(r.Connection)
 	if err != nil {

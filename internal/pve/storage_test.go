@@ -22,7 +22,7 @@ func (e *emulated) storageRun(wanted hostspec.Storage) pve.StorageRun {
 	return pve.StorageRun{Connection: e.connection, Wanted: wanted}
 }
 
-// writesTo returns the calls so far that may have changed a storage.
+// writesToStorages returns the calls so far that may have changed a storage.
 func (e *emulated) writesToStorages() (writes []string) {
 	for _, call := range e.server.Calls() {
 		if call.Write() && (call.Endpoint == "/storage" || call.Endpoint == "/storage/{storage}") {
@@ -32,7 +32,7 @@ func (e *emulated) writesToStorages() (writes []string) {
 	return writes
 }
 
-// TestAStorageFromItsBeginningToItsEnd: it is made, found as it is, changed, found changed by hand, and its definition removed.
+// TestAStorageFromItsBeginningToItsEnd: it is created, found unchanged, changed by hand, corrected, and its definition is removed.
 func TestAStorageFromItsBeginningToItsEnd(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)
@@ -135,7 +135,7 @@ func TestAStorageThatCannotBeActivated(t *testing.T) {
 	require.Equal(t, pve.OutcomeMade, outcome)
 }
 
-// TestATokenThatMayDefineNoStorage is told before anything is changed, and where only the call finds it out.
+// TestATokenThatMayDefineNoStorage checks that the missing privilege is reported before anything is changed, and also if only the call shows it.
 func TestATokenThatMayDefineNoStorage(t *testing.T) {
 	t.Parallel()
 	const refusal = "the token may not define the storage nas: give it the privilege Datastore.Allocate on /storage, then run again"
@@ -152,7 +152,8 @@ func TestATokenThatMayDefineNoStorage(t *testing.T) {
 	require.EqualError(t, err, strings.Replace(refusal, "nas", "tank", 1))
 }
 
-// TestAStorageThatIsMadeAnew: Proxmox VE changes no server of a storage, so the Command is replaced, and nothing is called as wanted before.
+// TestAStorageThatIsMadeAnew: Proxmox VE never changes the server of a storage, so the Command is replaced, and Foresee does not report the storage
+// as wanted before.
 func TestAStorageThatIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)

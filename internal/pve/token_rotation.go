@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TokenRotation replaces the token of a stack by a second one, in two runs: the first makes it, tries it and saves it, the second deletes
-// the former one, once nothing uses it any more. Its place is read from the host, so that a run goes on after a kill at any point.
+// TokenRotation replaces the token of a stack by a second one, in two runs: the first makes it, tries it and saves it, the second deletes the former
+// one, once nothing uses it any more. The next step is determined from the tokens on the host, so that a run continues after a kill at any point.
 type TokenRotation struct {
 	// Present is the connection of the stack.
 	Present Connection
@@ -23,8 +23,8 @@ type TokenRotation struct {
 	Save func(token string) error
 	// IsUsed reports whether the state of the stack still contains the token with that ID.
 	IsUsed func(id string) (bool, error)
-	// MayRemake reports whether the token with that ID, which was made to replace the present one, is that of a killed run and of nothing else,
-	// so that it may be deleted. Otherwise another one is made. Its error ends the rotation before anything is changed.
+	// MayRemake reports whether the token with that ID, which was made to replace the present one, belongs to a killed run and to nothing else, so
+	// that it may be deleted. Otherwise a token with another ID is made. Its error ends the rotation before anything is changed.
 	MayRemake func(id string) (bool, error)
 	// Now returns the present time.
 	Now func() time.Time
@@ -47,7 +47,7 @@ var (
 	ErrTokenEnds = errors.New("the present token has an end")
 )
 
-// replaces is the begin of the comment of a token that was made here; the name of the former token follows.
+// replaces is the beginning of the comment of a token that was made here; the name of the former token follows.
 const replaces = "em-infra: replaces "
 
 // Run makes the next step. It changes nothing if its error wraps one of those above.
@@ -115,8 +115,8 @@ func (r TokenRotation) replace(ctx context.Context, tokens Tokens, id string, se
 	return &TokenStep{Made: next, Former: id}, r.Save(token)
 }
 
-// free returns the ID of the new token, which no token has. One that a killed run has made, whose secret is lost, is deleted for that; one
-// that was made for something else in use stays, and the next number is taken.
+// free returns an ID for the new token that no token has. To free an ID, it deletes a token that a killed run has made and whose secret is lost. A
+// token that was made for something else in use stays, and the next number is taken.
 func (r TokenRotation) free(ctx context.Context, tokens Tokens, id, comment string) (string, error) {
 	for next := nextTokenID(id); ; next = nextTokenID(next) {
 		made, there, err := tokens.Find(ctx, next)

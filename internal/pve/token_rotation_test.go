@@ -158,7 +158,7 @@ func TestTokensThatAreNotReplaced(t *testing.T) {
 	require.True(t, r.has(tokenID+"-r2"))
 }
 
-// TestATokenWithTooLittleIsDeleted: an administrator that may make tokens but not give them roles.
+// TestATokenWithTooLittleIsDeleted covers an administrator who may make tokens but not give them roles.
 func TestATokenWithTooLittleIsDeleted(t *testing.T) {
 	t.Parallel()
 	secret := rand.Text()

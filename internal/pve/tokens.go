@@ -23,7 +23,7 @@ func NewTokens(administrator Connection) (Tokens, error) {
 	return Tokens{client}, err
 }
 
-// TokenSettings are those of a token besides its secret.
+// TokenSettings are the settings of a token, without its secret.
 type TokenSettings struct {
 	// Comment is what the host shows beside it.
 	Comment string
@@ -117,7 +117,8 @@ func (t Tokens) CopyGrants(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// SamePrivileges tries a token: the host accepts it, and it has on every path the privileges of another one. The error says what it lacks.
+// SamePrivileges checks that the host accepts a token, and that the token has the privileges of another one on every path. The error states what it
+// lacks.
 func SamePrivileges(ctx context.Context, wanted, tried Connection) error {
 	if _, err := tried.Reach(ctx); err != nil {
 		return err

@@ -69,9 +69,9 @@ func (c *Client) FindAccount(ctx context.Context, wanted Account) (*Account, err
 	return found, err
 }
 
-// WriteAccount creates what is missing of an account and corrects its roles. It returns an API key if one was made: a new account has
-// one, and one whose key is gone or revoked. known is whether the key of the account is known already; another is made if it is not. It refuses,
-// with nothing written, if another user has a key of that name: names of keys are unique on a box, and a reset ends what uses the key.
+// WriteAccount creates what is missing of an account and corrects its roles. It returns an API key if it made one: for a new account, for an account
+// whose key is gone or revoked, and if known is false. known is whether the key of the account is known already. It refuses, with nothing written, if
+// another user has a key of that name: names of keys are unique on a box, and a reset would cut off what uses that key.
 func (c *Client) WriteAccount(ctx context.Context, wanted Account, known bool) (key string, err error) {
 	found, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
 	if err == nil && found != nil {

@@ -17,7 +17,7 @@ import (
 // ErrLost is wrapped by the error of a call whose answer was lost with the connection: whether its work was done has to be looked up.
 var ErrLost = errors.New("the connection to TrueNAS broke before the answer")
 
-// maxMessage is what the box accepts (utils/limits.py); a longer one would end the connection.
+// maxMessage is the length in bytes of the longest message that the box accepts (utils/limits.py); a longer one would end the connection.
 const maxMessage = 65536
 
 // Client is a connection that has logged in. It is safe for concurrent use.
@@ -155,8 +155,8 @@ func (c *Client) write(message []byte) error {
 	return c.socket.WriteMessage(websocket.TextMessage, message)
 }
 
-// login answers a wrong key with a result, not with an error. auth.login_ex is used although there is a shorter method: that one is
-// going to be removed.
+// login logs in. The box answers a wrong key with a result, not with an error. auth.login_ex is used, because the shorter method is going to be
+// removed.
 func (c *Client) login(ctx context.Context, username, key string) error {
 	var got struct {
 		Type string `json:"response_type"`
@@ -184,7 +184,7 @@ func (c *Client) login(ctx context.Context, username, key string) error {
 	}
 }
 
-// Job is how a job ended.
+// job is a job of the box, with its result or error.
 type job struct {
 	State  string          `json:"state"`
 	Result json.RawMessage `json:"result"`

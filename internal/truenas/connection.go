@@ -23,7 +23,7 @@ import (
 // handshakeTimeout is how long a box may take to answer the first request.
 const handshakeTimeout = 20 * time.Second
 
-// ErrNoAnswer is wrapped by the error of a connection that nothing answers. A box that answers and refuses the login is there.
+// ErrNoAnswer is wrapped by the error of a connection that nothing answers. A box that answers and refuses the login does not count.
 var ErrNoAnswer = errors.New("TrueNAS does not answer")
 
 // Connection is how a box is reached and who logs in.
@@ -36,7 +36,7 @@ type Connection struct {
 	Fingerprint string
 	// CA are the authorities that the certificate is verified with, in PEM. Default: empty, those of this machine.
 	CA string
-	// Username is whose API key it is. Required.
+	// Username is the user that the API key belongs to. Required.
 	Username string
 	// APIKey of that user. Required, secret.
 	APIKey string
@@ -168,7 +168,7 @@ func (c Connection) unreachable(err error, response *http.Response) error {
 	}
 }
 
-// isSilence reports whether a connection failed since nothing answered. What was answered in another language than TLS 1.2 or HTTP is no silence, and
+// isSilence reports whether a connection failed because nothing answered. An answer in another protocol than TLS 1.2 or HTTP is no silence, and
 // neither is a run that was cancelled.
 func isSilence(err error) bool {
 	if errors.Is(err, context.Canceled) {

@@ -89,7 +89,7 @@ func TestABoxThatIsNone(t *testing.T) {
 	require.ErrorContains(t, err, "TrueNAS does not answer at "+server.URL)
 }
 
-// TestALostAnswerIsLookedUp checks that a write is not repeated whose answer was lost, and that the work is finished.
+// TestALostAnswerIsLookedUp checks that a write whose answer was lost is not repeated, and that the work is finished.
 func TestALostAnswerIsLookedUp(t *testing.T) {
 	t.Parallel()
 	box := truenastest.Serve(t)
@@ -108,8 +108,8 @@ func TestALostAnswerIsLookedUp(t *testing.T) {
 	require.Equal(t, 2, begun, "the second time, the dataset is there")
 }
 
-// TestASessionLogsInOnce checks that more pieces of work, at the same time too, fit into a session than the box accepts logins in a minute,
-// and that it goes on with a new connection after one that broke.
+// TestASessionLogsInOnce checks that a session does more pieces of work, also at the same time, than the box accepts logins in a minute, and that it
+// goes on with a new connection after one that broke.
 func TestASessionLogsInOnce(t *testing.T) {
 	t.Parallel()
 	box := truenastest.Serve(t)

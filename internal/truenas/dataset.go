@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/remedy"
 )
 
-// OwnerProperty is the user property by which a dataset says which stack has created it. A dataset without it was there before, and is
-// never deleted.
+// OwnerProperty is the user property of a dataset that names the stack that has created it. A dataset without it was there before, and is never
+// deleted.
 const OwnerProperty = "em-infra:owner"
 
 // Dataset is a filesystem dataset. Properties that are not given are inherited, or ZFS' own.
@@ -41,7 +41,7 @@ type property struct {
 	Source string `json:"source"`
 }
 
-// own returns the value if it is set on the dataset itself: an inherited one is no difference from a property that is not given.
+// own returns the value if it is set on the dataset itself: an inherited value counts as a property that is not given.
 func (p property) own() string {
 	if p.Source != "LOCAL" && p.Source != "RECEIVED" {
 		return ""
@@ -65,7 +65,7 @@ func (p property) size() int64 {
 	return size
 }
 
-// found is a dataset as the API answers it.
+// foundDataset is a dataset as the API answers it.
 type foundDataset struct {
 	ID             string              `json:"id"`
 	Type           string              `json:"type"`
@@ -91,8 +91,8 @@ func (c *Client) dataset(ctx context.Context, name string) (*foundDataset, error
 	return &found[0], nil
 }
 
-// FindDataset returns the dataset of that name as it is; nil if there is none. Its owner is the wanted one's if it was there already:
-// adopting a dataset changes nothing of whose it is.
+// FindDataset returns the dataset of that name as it is; nil if there is none. It has the wanted owner even if it was there before the stack, because
+// an adoption does not change its owner.
 func (c *Client) FindDataset(ctx context.Context, wanted Dataset) (*Dataset, error) {
 	found, err := c.dataset(ctx, wanted.Name)
 	if err != nil || found == nil {

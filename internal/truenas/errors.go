@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Numbers of errors that something is done about.
+// Numbers of errors that are handled.
 const (
 	ENOENT    = syscall.Errno(2)
 	EACCES    = syscall.Errno(13)
@@ -30,13 +30,13 @@ type Error struct {
 	Method string
 	// Code of JSON-RPC; 0 of a job that failed.
 	Code int
-	// Number is the error number. It is ENOENT where the object is not there, although the box then answers EINVAL.
+	// Number is the error number. It is ENOENT if the object does not exist, although the box then answers EINVAL.
 	Number syscall.Errno
 	// Reason is the box's own text, without its name of the number.
 	Reason string
 	// Attributes are the parameters that are refused.
 	Attributes []Attribute
-	// Do is what to do; empty where that depends on what was to be done.
+	// Do is what to do; empty if that depends on the purpose of the call.
 	Do string
 }
 

@@ -9,13 +9,13 @@ import (
 // answers after all, even if it refuses the login (docs/decisions/0096).
 const GoneVariable = "EM_INFRA_NAS_GONE"
 
-// IsGoneForGood reports whether a person has said so of the box with an endpoint.
+// IsGoneForGood reports whether [GoneVariable] names the box with an endpoint.
 func IsGoneForGood(endpoint string) bool {
 	said := strings.TrimSuffix(os.Getenv(GoneVariable), "/")
 	return said != "" && said == strings.TrimSuffix(endpoint, "/")
 }
 
-// OrGoneForGood is the end of a sentence about a box that does not answer, for a run that would delete something there.
+// OrGoneForGood returns the end of a sentence about a box that does not answer, for a run that would delete something there.
 func OrGoneForGood(endpoint string) string {
 	return "; or if that box is gone for good, set " + GoneVariable + "=" + endpoint + ", which forgets what this stack has there"
 }

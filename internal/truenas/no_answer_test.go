@@ -25,7 +25,7 @@ import (
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
-// TestOnlySilenceIsNoAnswer: what answers is there, whatever it answers.
+// TestOnlySilenceIsNoAnswer checks that a box that answers is never taken for a silent one, regardless of what it answers.
 func TestOnlySilenceIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	box := truenastest.Serve(t)
@@ -76,7 +76,7 @@ func TestOnlySilenceIsNoAnswer(t *testing.T) {
 	require.NotErrorIs(t, open(t.Context(), at(old.URL)), truenas.ErrNoAnswer)
 }
 
-// TestACertificateThatHasExpired is of a box that answers.
+// TestACertificateThatHasExpired checks that a box with an expired certificate counts as one that answers.
 func TestACertificateThatHasExpired(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -35,7 +35,7 @@ func (c *Client) FindService(ctx context.Context, wanted Service) (*Service, err
 	return &Service{Name: wanted.Name, Enabled: found[0].Enable, Running: found[0].State == "RUNNING"}, nil
 }
 
-// WriteService switches a service on. A service that does not start is a result of the job and no error, unless it is not silent.
+// WriteService switches a service on. The job is not silent: in a silent job, a service that does not start would be a result and no error.
 func (c *Client) WriteService(ctx context.Context, wanted Service, found *Service) error {
 	if wanted.Enabled != found.Enabled {
 		if err := c.Call(ctx, nil, "service.update", wanted.Name, map[string]any{"enable": wanted.Enabled}); err != nil {

@@ -16,8 +16,8 @@ const attempts = 4
 // pause is the time before the second attempt; it doubles.
 const pause = time.Second
 
-// loginPause is the time before another login when there were too many, and loginPatience how long that is tried: the box forgets them after a
-// minute.
+// loginPause is the time before another login if there were too many, and loginPatience how long the login is tried: the box forgets former logins
+// after a minute.
 const (
 	loginPause    = 5 * time.Second
 	loginPatience = 65 * time.Second
@@ -41,8 +41,8 @@ func NewSession(connection Connection) *Session {
 	return &Session{connection: connection, loginPause: loginPause}
 }
 
-// Do does a piece of work. The work is begun again on a new connection if an answer was lost, so it looks up what is there before it
-// writes: a write that was lost on the way back is found, and not repeated.
+// Do does a piece of work. The work is begun again on a new connection if an answer was lost, so it must look up what is there before it writes: it
+// then finds a write whose answer was lost, and does not repeat it.
 func (s *Session) Do(ctx context.Context, work func(context.Context, *Client) error) error {
 	wait, logins := pause, 0
 	for attempt := 1; ; {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ownerComment marks what has a comment instead of user properties.
+// ownerComment returns the mark of an object that has a comment instead of user properties.
 func ownerComment(owner string) string { return "em-infra: " + owner }
 
 // Share is an NFS share of a dataset.
@@ -103,7 +103,7 @@ func (c *Client) RemoveShare(ctx context.Context, wanted Share) (*Kept, error) {
 	return nil, gone(c.Call(ctx, nil, "sharing.nfs.delete", found.ID))
 }
 
-// gone forgives that what is deleted is gone already.
+// gone ignores the error of a deletion if the object is already gone.
 func gone(err error) error {
 	if IsGone(err) {
 		return nil

@@ -2,7 +2,7 @@ package truenas
 
 import "context"
 
-// FoundDataset is what is to be known of a dataset before a run touches it.
+// FoundDataset is what has to be known about a dataset before a run touches it.
 type FoundDataset struct {
 	// Name with its pool.
 	Name string

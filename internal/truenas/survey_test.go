@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
-// TestWhatIsOnABox as a preflight reads it: an owner that is inherited is none.
+// TestWhatIsOnABox checks what a preflight reads of a box. An inherited owner does not count.
 func TestWhatIsOnABox(t *testing.T) {
 	t.Parallel()
 	box := truenastest.Serve(t)

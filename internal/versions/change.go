@@ -1,6 +1,6 @@
 package versions
 
-// Traits are what of a cluster a minor release may treat differently.
+// Traits are the properties of a cluster that a minor release may treat differently.
 type Traits struct {
 	// DevicePlugin is whether NVIDIA's device plugin is installed as an addon.
 	DevicePlugin bool
@@ -30,7 +30,7 @@ type Change struct {
 	bites func(Traits) bool
 }
 
-// changes is the table, by release. The wire form of resources is no matter of a cluster's traits: every client is concerned.
+// changes is the table, by release. The change of the wire form of resources does not depend on a cluster's traits: it concerns every client.
 var changes = []Change{
 	{
 		Name: "nvidia-cdi", Since: Minor{1, 13}, Source: "siderolabs/docs v1.13, upgrading-talos, NVIDIA GPU users",

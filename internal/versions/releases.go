@@ -21,10 +21,9 @@ type release struct {
 	upgradesFrom Minor
 }
 
-// releases of Talos, oldest first. Later patch releases of these minors are supported, too; a newer one here makes the way to the
-// next minor lead over it. Sources: tags of siderolabs/talos and DefaultKubernetesVersion in their
-// pkg/machinery/constants/constants.go; for v1.14 the release page, and pkg/machinery/compatibility/talos114 of v1.14.0-rc.1. The
-// ranges of v1.13 are those of talos113 in v1.13.9.
+// releases of Talos, oldest first. Later patch releases of these minors are supported, too; with a newer one in this table, the way to the next minor
+// leads over that one. Sources: tags of siderolabs/talos and DefaultKubernetesVersion in their pkg/machinery/constants/constants.go; for v1.14 the
+// release page, and pkg/machinery/compatibility/talos114 of v1.14.0-rc.1. The ranges of v1.13 are those of talos113 in v1.13.9.
 var releases = []release{
 	{latest: must("v1.2.9"), kubernetes: must("v1.25.5")},
 	{latest: must("v1.3.7"), kubernetes: must("v1.26.3")},

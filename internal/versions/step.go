@@ -144,8 +144,8 @@ func talosStep(g group, wanted State) *Refusal {
 	return nil
 }
 
-// insteadOfDowngrade returns what to do instead of a downgrade of Talos. A rollback of a node helps only if its last upgrade came from there,
-// and the nodes do not tell what is in the other slots of their disks.
+// insteadOfDowngrade returns what to do instead of a downgrade of Talos. A rollback of a node helps only if its last upgrade came from the wanted
+// release, and the nodes do not report what is in the other slots of their disks.
 func insteadOfDowngrade(from, to Version) string {
 	do := fmt.Sprintf("set talos.version to %s or later", from)
 	if installs(to, from) {

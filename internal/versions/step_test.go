@@ -94,7 +94,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Each change is said where it bites, and only on the step into its release.
+// TestChanges checks that each change is reported for the clusters that it affects, and only on the step into its release.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	minor := func(number uint64) versions.Minor { return versions.Minor{Major: 1, Minor: number} }

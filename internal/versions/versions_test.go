@@ -124,7 +124,7 @@ func TestNoWay(t *testing.T) {
 	}
 }
 
-// Whatever stands on a way is a step that is allowed, and each step leads on.
+// TestEachStopOfAWayIsAllowed checks that each stop of a way is an allowed step, and that the steps lead to the end.
 func TestEachStopOfAWayIsAllowed(t *testing.T) {
 	t.Parallel()
 	for talos := versions.Talos().First; talos.Compare(versions.Talos().Last) <= 0; talos = talos.Next() {

@@ -31,9 +31,9 @@ func (p Path) String() string {
 	return strings.Join(words, " → ")
 }
 
-// Way returns the steps from what runs to what is wanted: to the latest patch release of each minor release of Talos, at each
-// Kubernetes as far as that Talos supports it, then to the next minor. It is empty if both are the same. An error means that no
-// way leads there: it is a downgrade, or the two do not go together. Without a Kubernetes on both sides, that of Talos alone is shown.
+// Way returns the steps from what runs to what is wanted: to the latest patch release of each minor release of Talos, at each Kubernetes as far as
+// that Talos supports it, then to the next minor. It is empty if both are the same. An error means that no way leads there: it is a downgrade, or the
+// two do not go together. Without a Kubernetes on both sides, it returns the way of Talos alone.
 func Way(from, to State) (Path, error) {
 	var way Path
 	for here := from; here.Talos.Compare(to.Talos) != 0 || here.Kubernetes.Compare(to.Kubernetes) != 0; {

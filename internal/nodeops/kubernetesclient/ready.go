@@ -2,7 +2,8 @@ package kubernetesclient
 
 import corev1 "k8s.io/api/core/v1"
 
-// IsReady reports whether the kubelet of a Node says that it takes pods. The controller manager sets that to unknown when it hears nothing.
+// IsReady reports whether the condition Ready of a Node is true. The kubelet sets it; the controller manager sets it to unknown when the kubelet no
+// longer reports.
 func IsReady(node *corev1.Node) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// await returns when a condition holds. The error is what it lacked last when the time is over, or why ctx has ended. A check that has
-// begun ends by itself: cut short by the limit, it would say only that.
+// await returns when a condition holds. The error is why the condition did not hold at the last check within the limit, or why ctx has ended. The
+// limit does not interrupt a check that has begun, because its error would then state only the timeout.
 func (u Upgrade) await(ctx context.Context, limit time.Duration, holds func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// looksInSilence is the look at Nodes that are not Ready with which the wait is said.
+// looksInSilence is the number of the look at Nodes that are not Ready at which the wait is reported.
 const looksInSilence = 5
 
 // awaitReady waits for Nodes that are not Ready: after a power cut, or a restart that a killed run has left, their kubelets report
@@ -41,9 +41,9 @@ func (u Upgrade) awaitReady(ctx context.Context, seen *survey) error {
 	})
 }
 
-// missed returns the Nodes without which the upgrade would not end: members that are not Ready, and foreign Nodes that are not, if Talos has
-// a DaemonSet on them. Its controller replaces no further pod while one of a dead Node is away
-// (kubernetes pkg/controller/daemon/update.go, rollingUpdate).
+// missed returns a function that lists the Nodes without which the upgrade would not end: members that are not Ready and, if Talos has a DaemonSet,
+// foreign Nodes that are not Ready. The DaemonSet's controller replaces no further pod while the pod of a dead Node is unavailable (kubernetes
+// pkg/controller/daemon/update.go, rollingUpdate).
 func (u Upgrade) missed(ctx context.Context, seen *survey) (missed func() []string, err error) {
 	if len(seen.deadForeign()) == 0 {
 		return seen.unready, nil

@@ -14,8 +14,8 @@ import (
 // (https://kubernetes.io/releases/version-skew-policy).
 const oldestKubelet = 3
 
-// checkStep refuses what Kubernetes does not support, to go back and to skip a minor, and what the Talos of a node does not
-// support. Validation refuses the same by the inventory; this is by what runs.
+// checkStep refuses what Kubernetes does not support, a downgrade or a skipped minor, and what the Talos of a node does not support. Validation
+// refuses the same based on the inventory; this check is based on what runs.
 func (u Upgrade) checkStep(_ context.Context, seen *survey) error {
 	if len(seen.members) == 0 {
 		return errNoMembers
@@ -51,14 +51,15 @@ func (u Upgrade) checkNodes(ctx context.Context, seen *survey) error {
 	}
 	for _, node := range seen.joining {
 		if slices.Contains(seen.former, node) {
-			continue // it is told when its former Node is removed
+			continue // it is reported when its former Node is removed
 		}
 		u.say("%s is not a Node yet: it starts with %s", node.Name, u.To)
 	}
 	return nil
 }
 
-// checkForeign names the Nodes that are not in the inventory. A worker may stay behind, as one that this run removes at its end.
+// checkForeign reports the Nodes that are not in the inventory, and refuses those that must not stay behind. A worker may, e.g. one that this run
+// removes at its end.
 func (u Upgrade) checkForeign(seen *survey) error {
 	for _, node := range seen.foreign {
 		switch {

@@ -42,7 +42,7 @@ func (u Upgrade) clientsAt(ctx context.Context, node rolling.Node) (clients, err
 	if err != nil {
 		return clients{}, err
 	}
-	config.WarningHandler = rest.NoWarnings{} // deprecations are not news here: what is removed is checked
+	config.WarningHandler = rest.NoWarnings{} // deprecation warnings are not needed: what is removed is checked
 	api, err := kubernetes.NewForConfig(config)
 	return clients{config, api}, err
 }

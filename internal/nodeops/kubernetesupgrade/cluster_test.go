@@ -108,7 +108,7 @@ func (c *cluster) upgrade(to string) kubernetesupgrade.Upgrade {
 	}
 }
 
-// lines collects what an upgrade says, and ends it after a number of lines.
+// lines collects what an upgrade prints, and ends it after a number of lines.
 type lines struct {
 	said  bytes.Buffer
 	after int // 0: never

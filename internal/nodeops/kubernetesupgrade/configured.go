@@ -13,7 +13,7 @@ import (
 // errNotNeeded means that the Kubernetes API does not answer, and that nothing has to be upgraded.
 var errNotNeeded = errors.New("the Kubernetes API does not answer and is not needed")
 
-// briefPatience is for a Kubernetes API that is not needed: time enough for one that works.
+// briefPatience is the wait for a Kubernetes API that is not needed. It is enough for an API that works.
 const briefPatience = 15 * time.Second
 
 // awaitAPI waits until the Kubernetes API answers. The wait is short if nothing seems to be left to be done.
@@ -29,8 +29,8 @@ func (u Upgrade) awaitAPI(ctx context.Context) error {
 	return err
 }
 
-// configured reports whether every node that answers has the version in its machine configuration, as after a run that was killed when
-// everything was upgraded. Then nothing has to be upgraded, and the Kubernetes API may be what the configurations that are applied next are to mend.
+// configured reports whether every node that answers has the version in its machine configuration, as after a run that was killed when everything was
+// upgraded. Then nothing has to be upgraded, and the configurations that are applied next may have to repair the Kubernetes API.
 func (u Upgrade) configured(ctx context.Context) bool {
 	answers := false
 	for _, node := range u.Nodes {

@@ -26,7 +26,7 @@ func (h *hindrance) At(p talos.Point) talos.Effect {
 	return talos.Effect{}
 }
 
-// on lets a step or a call of one machine, or of all for 0, have an effect, until the next rule.
+// on gives a step or a call an effect until the next rule, on one machine, or on all machines if vmid is 0.
 func (h *hindrance) on(vmid int, step talos.Step, effect talos.Effect) {
 	rule := func(p talos.Point) talos.Effect {
 		if p.Name == string(step) && (vmid == 0 || p.VMID == vmid) {

@@ -13,9 +13,9 @@ import (
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
-// syncManifests changes the objects that Talos creates in a cluster, such as kube-proxy and CoreDNS, to what Talos would create
-// now: Talos itself never changes an object that exists (talos v1.12.4, controllers/k8s/manifest_apply.go). It names what it
-// changes, and never shows a content, since one of the objects is the bootstrap token.
+// syncManifests changes the objects that Talos creates in a cluster, such as kube-proxy and CoreDNS, to what Talos would create now: Talos itself
+// never changes an object that exists (talos v1.12.4, controllers/k8s/manifest_apply.go). It prints the names of the objects that it changes, but
+// never their contents, because one of them is the bootstrap token.
 func (u Upgrade) syncManifests(ctx context.Context, seen *survey) error {
 	first := seen.controlPlanes()[0]
 	objects, err := u.manifests(ctx, first)
@@ -76,7 +76,8 @@ func (u Upgrade) apply(ctx context.Context, api clients, objects []*unstructured
 // firstInventory is the first release of Talos that marks the objects of its manifests (talos v1.13.0, manifest_apply.go).
 var firstInventory = versions.Minor{Major: 1, Minor: 13}
 
-// owned marks objects as Talos does, which applies and prunes by that mark. They are replaced as a whole, and would lose it.
+// owned marks objects as Talos does, which applies and prunes objects by that mark. The objects are replaced as a whole, and would lose the mark
+// otherwise.
 func owned(objects []*unstructured.Unstructured) {
 	for _, object := range objects {
 		annotations := object.GetAnnotations()
@@ -108,5 +109,5 @@ func firstImage(object *unstructured.Unstructured) string {
 	return image
 }
 
-// errRollingOut is what a workload lacks whose new pods are not all available.
+// errRollingOut is returned for a workload whose new pods are not all available.
 var errRollingOut = errors.New("not all of its new pods are available")

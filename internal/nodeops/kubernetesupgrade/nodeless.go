@@ -13,9 +13,9 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// sortAbsent tells apart the nodes of the inventory that are not among the Nodes: those that join later, and those that run another version
-// already. A kubelet creates its Node only when it starts (kubernetes pkg/kubelet/kubelet_node_status.go, registerWithAPIServer), so a Node
-// that was deleted is missing although the node runs.
+// sortAbsent distinguishes the nodes of the inventory that are not among the Nodes: those that join later, and those that already run another
+// version. A kubelet creates its Node only when it starts (kubernetes pkg/kubelet/kubelet_node_status.go, registerWithAPIServer), so a Node that was
+// deleted is missing although the node runs.
 func (u Upgrade) sortAbsent(ctx context.Context, nodes []corev1.Node) (joining, nodeless []rolling.Node) {
 	for _, node := range u.Nodes {
 		switch {
@@ -29,8 +29,8 @@ func (u Upgrade) sortAbsent(ctx context.Context, nodes []corev1.Node) (joining, 
 	return joining, nodeless
 }
 
-// runsAnother reports whether a node answers under the PKI of the cluster, and runs a kubelet that has another version than the wanted one, or
-// such a static pod. A machine that waits for its configuration does not answer so.
+// runsAnother reports whether a node answers under the PKI of the cluster, has a running kubelet, and has another version than the wanted one,
+// configured for its kubelet or running in its static pods. A machine that waits for its configuration does not answer under that PKI.
 func (u Upgrade) runsAnother(ctx context.Context, node rolling.Node) bool {
 	m := member{Node: node}
 	if u.ask(ctx, &m) != nil {
@@ -54,8 +54,8 @@ func (u Upgrade) hasKubelet(ctx context.Context, node rolling.Node) (runs bool) 
 	return err == nil && runs
 }
 
-// checkNodeless waits for the Nodes of nodes that run without one, as after a restart that a killed run has left, and looks at the cluster again
-// then. It refuses a node that stays without: its static pods would keep the old version while kubelets get the new one.
+// checkNodeless waits until nodes that run without a Node have one, as after a restart that a killed run has left, and then surveys the cluster
+// again. It refuses a node that still has none: its static pods would keep the old version while kubelets get the new one.
 func (u Upgrade) checkNodeless(ctx context.Context, seen *survey) error {
 	if len(seen.nodeless) == 0 || len(seen.members) == 0 {
 		return nil

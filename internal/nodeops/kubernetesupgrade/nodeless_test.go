@@ -14,7 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestANodeThatHasNoNode: its Node was deleted. It runs the old version, so it is no machine that joins later, and it is not left behind.
+// TestANodeThatHasNoNode covers a node whose Node was deleted. It runs the old version, so it is no machine that joins later, and the upgrade must
+// not leave it behind.
 func TestANodeThatHasNoNode(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -48,7 +49,7 @@ func TestANodeThatHasNoNode(t *testing.T) {
 	}
 }
 
-// upgradesOnlyTheControlPlane, in a run that ends before the kubelet of the worker.
+// upgradesOnlyTheControlPlane starts an upgrade that ends before the kubelet of the worker is upgraded.
 func (c *cluster) upgradesOnlyTheControlPlane() {
 	c.t.Helper()
 	ctx, end := context.WithCancel(c.t.Context())

@@ -38,7 +38,7 @@ func (u Upgrade) checkRemoved(ctx context.Context, seen *survey) error {
 	return errors.Join(append(problems, objects...)...)
 }
 
-// removedArguments returns what the components of one node are started with and the wanted minor no longer knows.
+// removedArguments returns an error for each argument of a component of one node that the wanted minor no longer knows.
 func (u Upgrade) removedArguments(ctx context.Context, m member, from versions.Version) ([]error, error) {
 	var found upgrade.ComponentRemovedItemsError
 	err := u.call(ctx, m.Node, func(ctx context.Context, api *client.Client) error {

@@ -31,9 +31,9 @@ type servedResource struct {
 	others []string
 }
 
-// removedObjects returns an error for each object that somebody wrote in a version of its API that the upgrade removes, with the
-// writer, and for each object whose kind is served in no other version. All other objects of such a version are only converted
-// to it when they are read, so nothing changes for them.
+// removedObjects returns an error for each object that was written in a version of its API that the upgrade removes; the error names the writer. It
+// also returns an error for each object whose kind is served in no other version. All other objects of such a version are only converted to it when
+// they are read, so nothing changes for them.
 func (u Upgrade) removedObjects(ctx context.Context, from versions.Version) (problems []error, err error) {
 	err = u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) error {
 		problems = nil
@@ -90,7 +90,7 @@ func (u Upgrade) removedResources(served discovery.DiscoveryInterface, from vers
 	return removed, nil
 }
 
-// removes reports whether a kind is served by what runs and not by what it is upgraded to.
+// removes reports whether a kind is served by the running version and not by the version of the upgrade.
 func (u Upgrade) removes(kind schema.GroupVersionKind, from versions.Version) bool {
 	object, err := scheme.Scheme.New(kind)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
-// TestObjectsOfRemovedAPIs stop an upgrade: those that were written in a version that ends, with their writer, and those of a kind that
-// ends altogether. v1.37 removes both (k8s.io/api v0.35.0, APILifecycleRemoved).
+// TestObjectsOfRemovedAPIs checks which objects stop an upgrade: those that were written in a version that ends, with their writer, and those of a
+// kind that ends altogether. v1.37 removes both (k8s.io/api v0.35.0, APILifecycleRemoved).
 func TestObjectsOfRemovedAPIs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

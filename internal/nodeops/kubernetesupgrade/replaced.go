@@ -37,8 +37,8 @@ func (u Upgrade) unlessReplaced(ctx context.Context, m member, err error) error 
 	return nil
 }
 
-// takeOutRemoved takes silent members whose Node was deleted meanwhile for machines that join: the run that upgrades replaces them at the
-// same time, and configures the next ones after the upgrade.
+// takeOutRemoved treats silent members whose Node was deleted meanwhile as machines that join: the run that upgrades replaces them at the same time,
+// and configures the next ones after the upgrade.
 func (u Upgrade) takeOutRemoved(ctx context.Context, seen *survey) {
 	if !slices.ContainsFunc(seen.members, func(m member) bool { return m.problem != nil }) {
 		return
@@ -52,8 +52,8 @@ func (u Upgrade) takeOutRemoved(ctx context.Context, seen *survey) {
 	})
 }
 
-// takeOutUnconfigured takes silent members whose machines wait for their first configuration for machines that join: the former ones were
-// deleted or reset. em-infra configures the new ones after the upgrade, in the same run or in the next one.
+// takeOutUnconfigured treats silent members whose machines wait for their first configuration as machines that join: the former ones were deleted or
+// reset. em-infra configures the new ones after the upgrade, in the same run or in the next one.
 func (u Upgrade) takeOutUnconfigured(ctx context.Context, seen *survey) {
 	u.takeOut(seen, func(m *member) bool {
 		isNew := m.problem != nil && nodeops.InMaintenance(ctx, m.Address.String())
@@ -76,7 +76,7 @@ func (u Upgrade) forgetFormer(ctx context.Context, seen *survey) error {
 	return nil
 }
 
-// takeOut takes the members that join for what they are.
+// takeOut moves the members for which joins returns true to the nodes that join.
 func (u Upgrade) takeOut(seen *survey, joins func(*member) bool) {
 	var stay []member
 	for _, m := range seen.members {

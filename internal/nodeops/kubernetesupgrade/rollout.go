@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// awaitRollout waits until the pods of workloads run with their new template, also of those that are as they should be: a run before may
-// have changed them, and ended while it waited. Each has a limit of its own.
+// awaitRollout waits until the pods of workloads run with their new template, including workloads that are already as they should be: an earlier run
+// may have changed them and ended while it waited. Each has a limit of its own.
 func (u Upgrade) awaitRollout(ctx context.Context, objects []*unstructured.Unstructured, networked bool) error {
 	for _, object := range objects {
 		var check func(context.Context, *unstructured.Unstructured) error

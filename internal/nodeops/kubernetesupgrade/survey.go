@@ -22,7 +22,7 @@ type survey struct {
 	members []member
 	// joining are the nodes of the inventory that are not in the cluster yet. They start with the new version.
 	joining []rolling.Node
-	// former are those of joining whose former machines have left a Node in the cluster, and a control plane its member of etcd.
+	// former are the nodes of joining whose former machines have left something in the cluster: a Node and, of a control plane, its member of etcd.
 	former []rolling.Node
 	// nodeless are the nodes of the inventory that run another version and have no Node.
 	nodeless []rolling.Node
@@ -37,8 +37,8 @@ type member struct {
 	rolling.Node
 	kubelet versions.Version
 	ready   bool
-	// images are those of a control plane's static pods by their names, and of the kubelet, as configured; running are their
-	// versions. Empty for a node that does not answer.
+	// images are the configured images of the kubelet and of a control plane's static pods, by their names; running are the versions of the static
+	// pods. Both are empty for a node that does not answer.
 	images  map[string]string
 	running map[string]versions.Version
 	// talos is the release of Talos that runs; zero for a node that does not answer.
@@ -95,14 +95,14 @@ func (u Upgrade) survey(ctx context.Context) (*survey, error) {
 func (u Upgrade) askMembers(ctx context.Context, seen *survey) {
 	limited, cancel := context.WithTimeout(ctx, u.Limits.Nodes)
 	defer cancel()
-	// The only error is the end of the time; what is missing stands in the members.
+	// The only error is the timeout; the members contain what is missing.
 	_ = poll.Until(limited, u.Limits.Interval, func(ctx context.Context) (bool, error) {
 		for i := range seen.members {
 			m := &seen.members[i]
 			if m.images != nil {
 				continue
 			}
-			// The end of the time says less than the answer before it.
+			// A timeout says less than the answer before it.
 			if problem := u.ask(ctx, m); problem == nil || ctx.Err() == nil || m.problem == nil {
 				m.problem = problem
 			}
@@ -135,7 +135,7 @@ func kubeletOf(node corev1.Node) (versions.Version, error) {
 	return version, nil
 }
 
-// runs reports whether nothing is left to be done. Of a node that does not answer the kubelet is known, which is upgraded last.
+// runs reports whether nothing is left to be done. For a node that does not answer, only the version of its kubelet is known, which is upgraded last.
 func (s *survey) runs(to versions.Version) bool {
 	for _, m := range s.members {
 		if m.kubelet.Compare(to) != 0 {
@@ -150,7 +150,7 @@ func (s *survey) runs(to versions.Version) bool {
 	return len(s.members) > 0 && len(s.nodeless) == 0
 }
 
-// takeReadiness takes over which Nodes are Ready now, and which foreign ones are gone.
+// takeReadiness updates which Nodes are Ready, and removes the foreign ones that are gone.
 func (s *survey) takeReadiness(nodes []corev1.Node) {
 	s.foreign = slices.DeleteFunc(s.foreign, func(f foreignNode) bool {
 		return !slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == f.name })
@@ -218,7 +218,7 @@ func (s *survey) oldestTalos() versions.Version {
 type runningVersion struct {
 	what    string
 	version versions.Version
-	talos   versions.Version // beneath it
+	talos   versions.Version // of Talos on that node
 }
 
 // versions returns what runs on the members, component by component.

@@ -61,10 +61,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Run upgrades the cluster: the API servers one control plane after the other, the controller managers, the schedulers,
-// kube-proxy with the other manifests of Talos, and the kubelets last. What runs already is skipped, so a run that was killed
-// is continued by the next one, and one that finds nothing to do changes nothing. Kubelets are last, so a cluster whose
-// kubelets all run the version has been upgraded as a whole.
+// Run upgrades the cluster: the API servers one control plane after the other, the controller managers, the schedulers, kube-proxy with the other
+// manifests of Talos, and the kubelets last. It skips what already runs the version, so the next run continues a run that was killed, and a run that
+// finds nothing to do changes nothing. Kubelets are last, so a cluster whose kubelets all run the version has been upgraded as a whole.
 //
 // The error is one sentence that states what is missing and what to do.
 func (u Upgrade) Run(ctx context.Context) error {

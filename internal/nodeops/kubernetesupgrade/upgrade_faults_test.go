@@ -22,7 +22,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// patience is how long an upgrade in these tests waits for what never comes. It waits for nothing that comes.
+// patience is how long an upgrade in these tests waits for something that never happens. It is not meant for waits that succeed.
 const patience = 10 * time.Second
 
 // TestBadDaysOfAnUpgrade: each failure is one sentence with its cause, and the next upgrade goes on when the cause is gone.
@@ -48,8 +48,8 @@ func TestBadDaysOfAnUpgrade(t *testing.T) {
 	c.hasAMachineMadeAnew()
 }
 
-// hasADeadNodeOfNoMachine: its worker has died and left the inventory. On it no pod of kube-proxy is ever replaced, and none on the nodes after
-// it, so nothing is begun.
+// hasADeadNodeOfNoMachine covers a Node whose worker has died and left the inventory. The pod of kube-proxy would never be replaced on it, nor on the
+// nodes after it, so the upgrade does not begin.
 func (c *cluster) hasADeadNodeOfNoMachine() {
 	c.t.Helper()
 	nodes := c.kubernetes().CoreV1().Nodes()
@@ -73,8 +73,8 @@ func (c *cluster) hasADeadNodeOfNoMachine() {
 	c.runs("v1.35.7")
 }
 
-// hasAMachineMadeAnew: the former one was deleted on the host, and the run that upgrades configures the next one afterwards. Its Node and its
-// member of etcd do not stop the upgrade.
+// hasAMachineMadeAnew covers a machine that was deleted on the host and created again; the run that upgrades configures the new one afterwards. The
+// Node and the etcd member of the former machine do not stop the upgrade.
 func (c *cluster) hasAMachineMadeAnew() {
 	c.t.Helper()
 	const third = firstControlPlane + 2
@@ -181,8 +181,8 @@ func (c *cluster) hasAKubeletThatEnds(hindered *hindrance) {
 	require.NoError(c.t, c.upgrade("v1.35.5").Run(c.t.Context()))
 }
 
-// hasAPodThatStays: a finalizer keeps a former pod of kube-proxy, whose node gets no new one. No kubelet is upgraded, in the next run either,
-// which finds nothing of kube-proxy to change.
+// hasAPodThatStays keeps a former pod of kube-proxy with a finalizer, so its node gets no new pod. No kubelet is upgraded, not even by the next run,
+// which finds nothing to change in kube-proxy.
 func (c *cluster) hasAPodThatStays() {
 	c.t.Helper()
 	pods := c.kubernetes().CoreV1().Pods("kube-system")
@@ -209,7 +209,7 @@ func (c *cluster) hasAPodThatStays() {
 	finalizers("null")
 }
 
-// hasTwoOperators who upgrade at the same time: both find what the other has done.
+// hasTwoOperators runs two upgrades at the same time. Each finds what the other has done.
 func (c *cluster) hasTwoOperators() {
 	c.t.Helper()
 	failed := make([]error, 2)

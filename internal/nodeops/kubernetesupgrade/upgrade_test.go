@@ -22,8 +22,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestLifeOfACluster takes a cluster through its upgrades: what is refused changes nothing, an upgrade that is ended after any of
-// its steps is ended by the next one, and in the end everything runs the new version with the data from before.
+// TestLifeOfACluster takes a cluster through its upgrades: a refusal changes nothing, the next upgrade completes one that was ended after any of its
+// steps, and in the end everything runs the new version with the data from before.
 func TestLifeOfACluster(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -44,8 +44,8 @@ func TestLifeOfACluster(t *testing.T) {
 	c.needsNoAPIWhereNothingIsToBeDone()
 }
 
-// needsNoAPIWhereNothingIsToBeDone: else a configuration that stops the API servers could not be mended by the run after one that was
-// killed.
+// needsNoAPIWhereNothingIsToBeDone checks an upgrade with nothing to do, which must not need the API. Otherwise, after a killed run, the next run
+// could not repair a configuration that stops the API servers.
 func (c *cluster) needsNoAPIWhereNothingIsToBeDone() {
 	t := c.t
 	t.Helper()
@@ -115,7 +115,8 @@ func (c *cluster) refuses() {
 	c.runs("v1.35.4")
 }
 
-// waitsForANodeThatIsNotReady, as after a power cut, and goes on to the next check when it is. At the limit it says which one it is.
+// waitsForANodeThatIsNotReady checks that an upgrade waits for a node that is not Ready, as after a power cut, and goes on to the next check when it
+// is. At the limit, the error names the node.
 func (c *cluster) waitsForANodeThatIsNotReady(next string) {
 	t := c.t
 	t.Helper()
@@ -154,8 +155,8 @@ func (c *cluster) token() string {
 	return id
 }
 
-// upgradesInOrder: the objects of Talos v1.13 get its mark with the first upgrade; a worker that the inventory does not have stays behind, a node that is not there yet is left out, and a second
-// run finds nothing to do.
+// upgradesInOrder checks a whole upgrade: the objects of Talos v1.13 get its mark with the first upgrade, a worker that is not in the inventory stays
+// behind, a node that does not exist yet is left out, and a second run finds nothing to do.
 func (c *cluster) upgradesInOrder() {
 	t := c.t
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// A member that does not leave is still one, with its node, and the next run removes both.
+// TestAMemberThatDoesNotLeave checks that a member that does not leave stays in the cluster with its node, and that the next run removes both.
 func TestAMemberThatDoesNotLeave(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
@@ -70,7 +70,7 @@ func TestAMemberThatDoesNotWork(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// Two operators remove a control plane each, and one after the other goes.
+// TestTwoRemovalsAtOnce checks that two operators can remove one control plane each at the same time, and that one leaves after the other.
 func TestTwoRemovalsAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
@@ -96,7 +96,7 @@ func TestTwoRemovalsAtOnce(t *testing.T) {
 	require.Len(t, nodes.Items, 1)
 }
 
-// noted is closed when a removal says a text.
+// noted is a writer that closes said when a removal prints text.
 type noted struct {
 	text string
 	said chan struct{}
@@ -139,7 +139,7 @@ func TestADeadOneGoesBeforeOneThatWaits(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// The engine may remove the dead one last. So one that waits removes its member before.
+// TestOneThatWaitsRemovesTheDeadOne checks that a control plane that waits removes the member of a dead one, which the engine may remove last.
 func TestOneThatWaitsRemovesTheDeadOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
@@ -164,8 +164,8 @@ func TestOneThatWaitsRemovesTheDeadOne(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// The changes of a run come before its removals, and wait for an etcd that is whole: the member of a dead control plane that leaves goes first,
-// and no other one.
+// TestTheDeadAreExpelledFirst checks that the member of a dead control plane that leaves is removed first, and no other member: the changes of a run
+// come before its removals, and wait for an etcd without dead members.
 func TestTheDeadAreExpelledFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
@@ -188,8 +188,8 @@ func TestTheDeadAreExpelledFirst(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// Between two looks at etcd another member takes the lead, and the power of the node is cut: in both cases its member is gone and
-// nothing else, and etcd has a majority throughout.
+// TestWhatHappensInTheMiddleOfARemoval covers a change of the leader between two looks at etcd, and a power cut of the node. In both cases its member
+// and nothing else is gone, and etcd has a majority throughout.
 func TestWhatHappensInTheMiddleOfARemoval(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")

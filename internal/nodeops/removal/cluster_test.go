@@ -54,7 +54,7 @@ func newCluster(t *testing.T, size int) *cluster {
 	return c
 }
 
-// hangs never answers the calls of a method, and does something at the next call of another one.
+// hangs never answers the calls of one method, and runs a deed at the next call of another method.
 type hangs struct {
 	talos.Faults
 
@@ -63,7 +63,7 @@ type hangs struct {
 	etcdOf atomic.Int64 // the machine whose etcd does not start
 }
 
-// deed is what happens once during a call: before the work is done, or when it is done and before the answer, which never comes then.
+// deed is an action that happens once during a call: before the work is done, or after it is done. In the second case the call is never answered.
 type deed struct {
 	method string
 	done   bool

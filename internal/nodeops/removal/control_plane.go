@@ -24,11 +24,11 @@ type ControlPlane struct {
 	// Stay are the control planes that the cluster has after the run; this one is among them, perhaps at another address, if its
 	// machine is replaced. Required.
 	Stay []rolling.Node
-	// Successor is the name of the control plane in Stay that has its VMID or address under another name. It is made when this one is
-	// gone, and not waited for. Default: empty, none.
+	// Successor is the name of the control plane in Stay that has its VMID or address under another name. It is created after this one is gone, so
+	// the removal does not wait for it. Default: empty, none.
 	Successor string
-	// Leave are the names of the control planes that are removed in the same run. The member of one that is dead may have to go before
-	// this one can. Default: none.
+	// Leave are the names of the control planes that are removed in the same run. If one of them is dead, its member may have to be removed before
+	// this one can leave. Default: none.
 	Leave []string
 	// Limits of the waits. Default: those of each field.
 	Limits Limits
@@ -71,11 +71,10 @@ const SuccessorsVariable = "EM_INFRA_SUCCEEDED_CONTROL_PLANES"
 // LeaveVariable is the environment variable in which em-infra passes [ControlPlane.Leave], separated by commas.
 const LeaveVariable = "EM_INFRA_LEAVING_CONTROL_PLANES"
 
-// Remove removes the control plane: when etcd can do without its member, the node is drained, its member hands on the leadership and
-// leaves, another control plane confirms it, and the node is reset, turned off and its Node deleted. Of a node that is dead, the member
-// is removed by another control plane. One whose kubelet reports while its Talos API cannot be reached is refused: its member works. One
-// control plane leaves at a time, whoever removes it. After a failure it can run again and resumes. The error states what failed and what
-// to do.
+// Remove removes the control plane: when etcd can do without its member, the node is drained, its member hands on the leadership and leaves, another
+// control plane confirms it, and the node is reset, turned off and its Node deleted. If the node is dead, another control plane removes its member.
+// Remove refuses a node whose kubelet reports while its Talos API cannot be reached, because its member works. One control plane leaves at a time, no
+// matter which run removes it. After a failure Remove can run again and resumes. The error states what failed and what to do.
 func (c ControlPlane) Remove(ctx context.Context) error {
 	c.Limits = c.Limits.withDefaults()
 	others, err := c.others()
@@ -135,8 +134,8 @@ func (c ControlPlane) removeNow(ctx context.Context, others nodeops.Health) erro
 	return c.forget(ctx, api)
 }
 
-// others returns the other control planes: those that stay, and those that the credentials name. The credentials are of the time when
-// the node was changed last. The names of the latter are not known, and not needed.
+// others returns the other control planes: those that stay, and the endpoints in the credentials, which date from the last change of the node. The
+// names of these endpoints are not known, and not needed.
 func (c ControlPlane) others() (nodeops.Health, error) {
 	others := nodeops.Health{Talosconfig: c.Talosconfig}
 	for _, stays := range c.Stay {
@@ -212,7 +211,7 @@ func (c ControlPlane) leaveEtcd(ctx context.Context, others nodeops.Health, own 
 	}
 }
 
-// awaitGone reports whether another control plane no longer lists a member, else what it says.
+// awaitGone waits until another control plane no longer lists a member, and reports whether that happened. If not, seen is what was seen last.
 func (c ControlPlane) awaitGone(ctx context.Context, others nodeops.Health, own nodeops.EtcdMember) (gone bool, seen error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Limits.Gone)
 	defer cancel()

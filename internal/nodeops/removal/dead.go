@@ -7,8 +7,9 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// deadBefore returns a member that does not work, leaves in the same run, and can be removed: etcd takes no new member as long as one is
-// dead (etcd v3.6, server.go, mayAddMember), so a control plane that waits for a new one may wait for this; nil if there is none.
+// deadBefore returns a member that does not work, leaves in the same run, and can be removed: etcd takes no new member as long as one is dead (etcd
+// v3.6, server.go, mayAddMember), so a control plane that waits for a new member may be waiting for this removal. It returns nil if there is no such
+// member.
 func (c ControlPlane) deadBefore(members []nodeops.EtcdMember) *nodeops.EtcdMember {
 	at := slices.IndexFunc(members, func(m nodeops.EtcdMember) bool {
 		return m.Name != c.Name && m.Problem != "" && slices.Contains(c.Leave, m.Name) && c.instead(m).spares(members, m) == nil
@@ -44,9 +45,9 @@ func (c ControlPlane) expelBefore(ctx context.Context, others nodeops.Health, me
 	return gone.bury(ctx, others, own)
 }
 
-// ExpelDead removes the members of the control planes in Leave that are dead, as far as etcd can do without them; the name of c means nothing.
-// An engine removes last, and the changes before that wait for an etcd that is whole. What cannot be removed now is left to the removal
-// of that control plane, which says why.
+// ExpelDead removes the members of the control planes in Leave that are dead, as far as etcd can do without them; the name of c has no meaning here.
+// An engine removes last, and the changes before that wait for an etcd without dead members. A member that cannot be removed now is left to the
+// removal of its control plane, which reports why.
 func (c ControlPlane) ExpelDead(ctx context.Context) error {
 	c.Limits = c.Limits.withDefaults()
 	others, err := c.others()
@@ -70,7 +71,7 @@ func (c ControlPlane) ExpelDead(ctx context.Context) error {
 	}
 }
 
-// without returns the names without that of a member, which was looked at once; nil for no member.
+// without returns the names except that of a member, so that it is looked at only once. The member may be nil.
 func without(names []string, member *nodeops.EtcdMember) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return member != nil && name == member.Name })
 }

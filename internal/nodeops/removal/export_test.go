@@ -28,7 +28,7 @@ func Impatient(n Node, patience time.Duration) Node {
 	return n
 }
 
-// Alone does work in the place of the removal of a control plane, while it holds the Lease.
+// Alone runs work instead of the removal of a control plane, while it holds the Lease.
 func Alone(ctx context.Context, name string, api *kubernetes.Clientset, work func(context.Context) error) error {
 	return ControlPlane{Node: Node{Name: name, Progress: io.Discard}, Limits: Limits{}.withDefaults()}.alone(ctx, api, work)
 }

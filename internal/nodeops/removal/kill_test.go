@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// TestAKilledRemovalIsEndedByTheNext: the removal of the leader of three, ended at any of its calls that change something, before or
-// after the effect of the call, is ended by the next one. An object in etcd survives.
+// TestAKilledRemovalIsEndedByTheNext checks that the next removal completes one that was killed. The removal is that of the leader of three, killed
+// at any of its calls that change something, before or after the effect of the call. An object in etcd survives.
 func TestAKilledRemovalIsEndedByTheNext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// Lease is the Lease in kube-system whose holder removes a control plane: one at a time, whoever removes it.
+// Lease is the Lease in kube-system whose holder removes a control plane: one at a time, no matter which run removes it.
 const Lease = "em-infra-control-planes"
 
 // The times of the Lease, which are those of Kubernetes' own controllers (kubernetes v1.35, component-base/config/v1alpha1,
@@ -77,15 +77,15 @@ func (c ControlPlane) alone(ctx context.Context, api *kubernetes.Clientset, work
 	return err
 }
 
-// lostLease is the error of work that ended with the Lease: its own would say only that it was cancelled.
+// lostLease is the error of work that ended with the Lease: its own error would state only that it was cancelled.
 func (c ControlPlane) lostLease(api *kubernetes.Clientset) error {
 	server := api.CoordinationV1().RESTClient().Get().URL().Host
 	return fmt.Errorf("the removal of %s has ended, because the Lease %s was lost (the API server at %s did not answer for %s): see `em-infra status`, mend that, then run `em-infra up` again; it goes on from here",
 		c.Name, Lease, server, poll.InWords(renewDeadline))
 }
 
-// lease notes whether it was ever held, and gives up on an API that refuses to take it. The elector calls it from one goroutine, tries
-// again for ever and keeps the errors to itself.
+// lease records whether it was ever held, and gives up on an API that refuses to take it. The elector calls it from one goroutine, retries forever
+// and does not return the errors.
 type lease struct {
 	resourcelock.Interface
 

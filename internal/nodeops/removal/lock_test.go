@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 )
 
-// leases is the part of an API server that holds one Lease. It answers nothing from a time on, or takes no Lease.
+// leases is the part of an API server that holds one Lease. It does not answer from the time silent on, and accepts no Lease if refuses is set.
 type leases struct {
 	lease   []byte
 	silent  time.Time
@@ -45,7 +45,7 @@ func (l *leases) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.Result(), nil
 }
 
-// TestALeaseThatCannotBeTakenIsNotTriedForEver: the elector itself would, without a word.
+// TestALeaseThatCannotBeTakenIsNotTriedForEver: the elector itself would try forever and report nothing.
 func TestALeaseThatCannotBeTakenIsNotTriedForEver(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -78,7 +78,7 @@ func clientOf(t *testing.T, server http.RoundTripper) *kubernetes.Clientset {
 	return api
 }
 
-// TestHowWorkEndsWithTheLease: one that is lost ends the work with an error that says nothing of it.
+// TestHowWorkEndsWithTheLease checks the error of each end. A lost Lease ends the work, whose own error does not mention the Lease.
 func TestHowWorkEndsWithTheLease(t *testing.T) {
 	t.Parallel()
 	until := func(ctx context.Context) error {

@@ -28,7 +28,7 @@ type Node struct {
 	// Progress receives a message for each step, and for each step that was skipped. Required.
 	Progress io.Writer
 
-	// patience is how long a node may be silent whose kubelet reports, and how long all control planes may be that drain it. Default:
+	// patience is how long a node whose kubelet reports may be silent, and how long all control planes that could drain it may be silent. Default:
 	// rebootTimeout.
 	patience time.Duration
 }
@@ -44,9 +44,9 @@ const (
 	interval = time.Second
 )
 
-// RemoveWorker removes a worker: it cordons and drains the node, resets it, turns it off and deletes its Node. After a failure it can
-// run again and resumes. A dead worker is neither drained nor reset: its pods end with its Node. One whose kubelet reports while its Talos
-// API cannot be reached runs pods: it is drained. The error states what failed and what to do; in that case nothing was lost.
+// RemoveWorker removes a worker: it cordons and drains the node, resets it, turns it off and deletes its Node. After a failure it can run again and
+// resumes. A dead worker is neither drained nor reset: its pods end with its Node. A worker whose kubelet reports while its Talos API cannot be
+// reached runs pods, so it is drained. The error states what failed and what to do; in that case nothing was lost.
 func (n Node) RemoveWorker(ctx context.Context) error {
 	endpoints, err := nodeops.Endpoints(n.Talosconfig)
 	if err != nil {
@@ -80,8 +80,8 @@ func (n Node) RemoveWorker(ctx context.Context) error {
 // replaced: etcd is restored on the new one from a snapshot that em-infra has.
 const RestoredVariable = "EM_INFRA_RESTORED_CONTROL_PLANE"
 
-// Abandon resets the only control plane and turns it off. Nothing can be drained to, and no other one takes its member out of etcd or
-// deletes its Node; both are in the snapshot that its next machine begins with.
+// Abandon resets the only control plane and turns it off. There is no node to drain to, and no other control plane that could remove its member from
+// etcd or delete its Node; both are in the snapshot that its next machine begins with.
 func (n Node) Abandon(ctx context.Context) {
 	n.say("%s is the only control plane: etcd is restored on its next machine", n.Name)
 	n.reset(ctx)

@@ -20,7 +20,7 @@ type presence int
 const (
 	// dead is a node that does not answer, and whose Node is not Ready.
 	dead presence = iota
-	// unreachable is a node that does not answer, and whose Node is Ready: it runs, and something is between.
+	// unreachable is a node that does not answer, and whose Node is Ready: it runs, but something blocks the connection.
 	unreachable
 	// answers is a node whose Talos API answers.
 	answers

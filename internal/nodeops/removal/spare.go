@@ -15,8 +15,8 @@ import (
 // errNotSpared is returned when etcd cannot do without the member at this moment.
 var errNotSpared = errors.New("etcd cannot do without it")
 
-// awaitSpare waits, for as long as limited, until etcd can do without the member, and returns nil; or until a member is dead that has to
-// be removed before, and returns that. Other removals go on meanwhile: a member that works waits for one that joins.
+// awaitSpare waits until etcd can do without the member, at most until limited ends, and returns nil. If a dead member has to be removed before, it
+// returns that member. Other removals go on meanwhile: a member that works waits for one that joins.
 func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.Health) (before *nodeops.EtcdMember, err error) {
 	var last error
 	var never *neverError
@@ -50,8 +50,8 @@ func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.He
 	return nil, nil
 }
 
-// spared returns the members, the node's own, nil if it has none any more, and why etcd cannot do without it now. It decides on what
-// etcd itself says.
+// spared returns the members, the node's own member (nil if it no longer has one), and why etcd cannot do without it now. It decides by what etcd
+// itself reports.
 func (c ControlPlane) spared(ctx context.Context, others nodeops.Health) (members []nodeops.EtcdMember, own *nodeops.EtcdMember, err error) {
 	members, err = others.Members(ctx)
 	if err == nil && len(members) == 0 {
@@ -63,7 +63,7 @@ func (c ControlPlane) spared(ctx context.Context, others nodeops.Health) (member
 	return members, own, err
 }
 
-// neverError is a reason that no wait changes. That of an alarm of etcd says what to do.
+// neverError is a reason that does not change by waiting. If it is an alarm of etcd, the reason states what to do.
 type neverError struct {
 	reason  string
 	isAlarm bool
@@ -124,7 +124,7 @@ func (c ControlPlane) described(member nodeops.EtcdMember) string {
 	return fmt.Sprintf("%s: %s%s", member.Name, member.Problem, c.unknown(member))
 }
 
-// unknown says of a member that it is none of the inventory; empty for the others.
+// unknown returns the text that a member is not in the inventory; empty for the other members.
 func (c ControlPlane) unknown(member nodeops.EtcdMember) string {
 	known := slices.ContainsFunc(c.Stay, func(n rolling.Node) bool { return n.Name == member.Name || n.Address.String() == member.Address })
 	if known || c.isOwn(member.Name) || slices.Contains(c.Leave, member.Name) {
@@ -133,7 +133,7 @@ func (c ControlPlane) unknown(member nodeops.EtcdMember) string {
 	return ", and it is no control plane of nodes.yaml"
 }
 
-// stays returns which control plane that stays is no member that works.
+// stays returns an error for the first control plane that stays but is not a working member.
 func (c ControlPlane) stays(members []nodeops.EtcdMember) error {
 	for _, node := range c.Stay {
 		name := node.Name

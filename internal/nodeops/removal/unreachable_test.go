@@ -19,8 +19,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// A firewall is between this computer and a control plane whose kubelet reports: its member stays. And an alarm of etcd is told at once,
-// instead of a wait of 20 minutes for members that work.
+// TestAControlPlaneThatIsLeftUntouched covers a control plane behind a firewall whose kubelet reports: its member stays. It also checks that an alarm
+// of etcd is reported at once, instead of after a wait of 20 minutes for working members.
 func TestAControlPlaneThatIsLeftUntouched(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")

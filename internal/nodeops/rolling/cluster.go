@@ -37,8 +37,8 @@ type Change struct {
 	// Adds reports whether the node does not run before the change and runs after it: its machine is switched on, or is a new one that gets
 	// its configuration. Such a change removes nothing from the cluster, and other nodes may be waiting for this one.
 	Adds bool
-	// Joins reports whether the node is a control plane whose new machine gets its configuration, and becomes a member of etcd with it.
-	// Only one of them changes at a time, but before those that still wait for the others: they may wait for this one.
+	// Joins reports whether the node is a control plane whose new machine gets its configuration, and becomes a member of etcd with it. Only one such
+	// node changes at a time, but it goes before nodes that still wait for the rest of the cluster, because they may be waiting for this one.
 	Joins bool
 	// Yields lets other nodes that arrive soon go first, as the leader of etcd does in an upgrade: its leadership then moves once
 	// and not with each node.
@@ -67,7 +67,7 @@ type Cluster interface {
 	IsOff(ctx context.Context, node Node) bool
 	// Drain cordons a node and evicts its pods. The error is a sentence that names the remaining pods and what to do.
 	Drain(ctx context.Context, node Node) error
-	// Uncordon uncordons all nodes that Drain has cordoned, in this run or in an interrupted one, except for the busy nodes. Who is busy it
-	// asks after it has read which nodes are cordoned, since one may be drained meanwhile.
+	// Uncordon uncordons all nodes that Drain has cordoned, in this run or in an interrupted one, except for the busy nodes. It calls busy after it
+	// has read which nodes are cordoned, because a node may be drained meanwhile.
 	Uncordon(ctx context.Context, busy func() []Node) error
 }

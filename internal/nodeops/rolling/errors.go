@@ -18,14 +18,14 @@ type joinsError struct{ node Node }
 
 func (e *joinsError) Error() string { return e.node.Name + " joins" }
 
-// isFinal reports whether no further look changes what is wrong with a node.
+// isFinal reports whether a further check cannot change the error.
 func isFinal(err error) bool {
 	closed, joins := new(closedError), new(joinsError)
 	return errors.Is(err, errStaysOff) || errors.As(err, &closed) || errors.As(err, &joins)
 }
 
-// SilentError is an error of [Cluster.Spare] that concerns the changed node itself, and not the others: it does not say what has to be known of
-// it before its change.
+// SilentError is an error of [Cluster.Spare] that concerns the changed node itself, and not the others: the node does not report what must be known
+// about it before its change.
 type SilentError struct {
 	// Unknown completes "it is not known", as in "whether its configuration reboots it".
 	Unknown string

@@ -28,9 +28,9 @@ func NewLane(cluster Cluster, options Options) *Lane {
 	return &Lane{cluster: cluster, options: options.withDefaults(), moved: make(chan struct{})}
 }
 
-// Enter returns when the node may be changed: it is the first in the queue or is off, the cluster can spare it, and it is
-// drained if the change ends its boot. The caller must then call Leave, Decline, Fail or Abandon. The error states why the node is
-// untouched and what to do; none of them must be called then.
+// Enter returns when the node may be changed: it is the first in the queue or is off, the cluster can spare it, and it is drained if the change ends
+// its boot. The caller must then call Leave, Decline, Fail or Abandon. If Enter returns an error, which states why the node is untouched and what to
+// do, the caller must call none of them.
 func (l *Lane) Enter(ctx context.Context, change Change) error {
 	if change.Yields {
 		l.yield(ctx, change.Node)
@@ -124,14 +124,14 @@ func (l *Lane) Abandon(node Node) {
 	l.closed = &closedError{node: node.Name}
 }
 
-// yield waits a moment, so that nodes that arrive in it queue first.
+// yield waits a moment, so that nodes that arrive meanwhile queue first.
 func (l *Lane) yield(ctx context.Context, node Node) {
 	l.tell(node, "lets others go first")
 	moment := time.NewTimer(l.options.Yield)
 	defer moment.Stop()
 	select {
 	case <-moment.C:
-	case <-ctx.Done(): // the queue says why
+	case <-ctx.Done(): // the queue returns why ctx has ended
 	}
 }
 

@@ -29,7 +29,7 @@ func (l *Lane) drain(ctx context.Context, change Change) error {
 	return nil
 }
 
-// makeRoom uncordons the nodes that an ended run has left cordoned, in which the pods of the next one find room.
+// makeRoom uncordons the nodes that an ended run has left cordoned, so that the pods of the node that is drained next find room there.
 func (l *Lane) makeRoom(ctx context.Context, node Node) error {
 	err := l.await(ctx, wait{node, "whether the other nodes take pods is not known:", takeBackTimeout}, func(ctx context.Context) error { return l.cluster.Uncordon(ctx, l.besides(Node{})) })
 	if ctx.Err() != nil {
@@ -41,7 +41,7 @@ func (l *Lane) makeRoom(ctx context.Context, node Node) error {
 	return nil
 }
 
-// besides returns who is in the lane beside a node, when it is asked.
+// besides returns a function that returns the nodes that are in the lane beside a node when it is called.
 func (l *Lane) besides(node Node) func() []Node {
 	return func() []Node { return l.visitors(node) }
 }
@@ -56,9 +56,8 @@ func (l *Lane) takeBackDrain(ctx context.Context, node Node) error {
 	return nil
 }
 
-// Fail closes the lane as Abandon does, and then uncordons the node if it was drained and still runs, untouched or with what it ran
-// before, even after an interrupt. Closed first, the lane admits none of those who wait. The error states that the node is still cordoned,
-// and what to do.
+// Fail closes the lane as Abandon does. Then, even after an interrupt, it uncordons the node if it was drained and still runs, untouched or with what
+// it ran before. The lane is closed first, so that it admits no waiting node. The error states that the node is still cordoned, and what to do.
 func (l *Lane) Fail(ctx context.Context, node Node, runs Condition) error {
 	drained := l.placeOf(node).terms.Drain
 	l.Abandon(node)

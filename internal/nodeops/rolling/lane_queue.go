@@ -63,7 +63,7 @@ func (l *Lane) isUntouched() bool {
 	return !slices.ContainsFunc(l.inside, func(v visit) bool { return v.admitted || v.joins })
 }
 
-// admit marks a node that the cluster spares on these terms, as long as [Lane.mayEnter] holds.
+// admit marks a node that the cluster spares on these terms as admitted, unless [Lane.mayEnter] returns an error.
 func (l *Lane) admit(change Change, terms Terms) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +78,8 @@ func (l *Lane) admit(change Change, terms Terms) error {
 	return nil
 }
 
-// mayEnter returns why a node that waits for the cluster may not be changed, whatever the cluster says: the lane was closed meanwhile, or a
-// control plane has come that joins. The caller holds the lock.
+// mayEnter returns why a node that waits for the cluster may not be changed, regardless of the state of the cluster: the lane was closed meanwhile,
+// or a control plane that joins has arrived. The caller holds the lock.
 func (l *Lane) mayEnter(change Change) error {
 	if l.closed != nil {
 		return l.closed
@@ -91,7 +91,7 @@ func (l *Lane) mayEnter(change Change) error {
 	return &joinsError{node: l.inside[at].node}
 }
 
-// untilGone waits until a node has no place in the lane. The limits of its own change bound that.
+// untilGone waits until a node has no place in the lane. The limits of that node's own change bound this wait.
 func (l *Lane) untilGone(ctx context.Context, node Node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -156,7 +156,7 @@ func TestAChangeIsRefusedWhenTheRestStaysUnwell(t *testing.T) {
 		require.Empty(t, changed)
 		require.EqualError(t, errs["control-1"], "control-1 is untouched, because the cluster cannot do without it now (node control-3: its Talos API does not answer): mend that, then run up again")
 		require.EqualError(t, errs["control-2"], "control-2 is untouched, because the cluster cannot do without it now (node control-3: its Talos API does not answer): mend that, then run up again")
-		polltest.Lasted(t, time.Minute, began) // who comes second does not wait for the same once more
+		polltest.Lasted(t, time.Minute, began) // the second node does not wait for the same problem again
 
 		c.unwell = nil
 		errs, _ = roll(lane, controlPlane("control-3"))
@@ -228,7 +228,8 @@ func TestANodeThatWaitsKnowsWhoEntersMeanwhile(t *testing.T) {
 	})
 }
 
-// TestANodeWhoseChangeFailsTakesPodsAgain if it runs, and no other node enters before the lane is closed.
+// TestANodeWhoseChangeFailsTakesPodsAgain checks that such a node takes pods again if it runs, and that no other node enters before the lane is
+// closed.
 func TestANodeWhoseChangeFailsTakesPodsAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -312,7 +313,7 @@ func TestANodeThatWorksForAMomentHasNotComeBack(t *testing.T) {
 		began := time.Now()
 		errs, _ := roll(rolling.NewLane(c, rolling.Options{}), controlPlane("control-1"))
 		require.NoError(t, errs["control-1"])
-		polltest.Lasted(t, 2*time.Minute+15*time.Second, began) // what ends soon after its start is waited for until it stays
+		polltest.Lasted(t, 2*time.Minute+15*time.Second, began) // the wait goes on until a component that ends soon after its start stays up
 
 		c.lost = map[string]bool{"control-2": true}
 		errs, _ = roll(rolling.NewLane(c, rolling.Options{Recovery: time.Minute}), controlPlane("control-2"))
@@ -366,7 +367,7 @@ func TestANodeThatIsNotChangedAfterAllTakesPodsAgain(t *testing.T) {
 	})
 }
 
-// TestASilentNodeIsNotTheClustersFault: what is said is about the node itself.
+// TestASilentNodeIsNotTheClustersFault checks that the messages are about the node itself.
 func TestASilentNodeIsNotTheClustersFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -381,8 +382,8 @@ func TestASilentNodeIsNotTheClustersFault(t *testing.T) {
 	})
 }
 
-// TestADrainNeedsNodesThatTakePods: those that an ended run has left cordoned take pods again before it, and nothing is drained while that
-// is not known.
+// TestADrainNeedsNodesThatTakePods checks that nodes that an ended run has left cordoned take pods again before a drain, and that nothing is drained
+// while this is not known.
 func TestADrainNeedsNodesThatTakePods(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -422,7 +423,7 @@ func TestAControlPlaneIsLookedAtAgainAfterItsDrain(t *testing.T) {
 	})
 }
 
-// TestWhatAnEndedRunHasCordonedIsTakenBack, as soon as the API server answers.
+// TestWhatAnEndedRunHasCordonedIsTakenBack checks that a cordon that an ended run has left is removed as soon as the API server answers.
 func TestWhatAnEndedRunHasCordonedIsTakenBack(t *testing.T) {
 	t.Parallel()
 
@@ -493,7 +494,7 @@ func TestTheLaneTellsWhatANodeWaitsFor(t *testing.T) {
 	})
 }
 
-// TestALeaderYields to nodes that arrive soon after it, and for a moment only.
+// TestALeaderYields checks that a leader yields to nodes that arrive soon after it, but only for a moment.
 func TestALeaderYields(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -521,7 +522,7 @@ func TestALeaderYields(t *testing.T) {
 	})
 }
 
-// A node stays ready for longer than others, if its change wants it, and may take that much longer.
+// TestHowLongANodeMustStayReady checks that a node must stay ready for longer than others if its change requires it, and may take that much longer.
 func TestHowLongANodeMustStayReady(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -539,8 +540,8 @@ func TestHowLongANodeMustStayReady(t *testing.T) {
 	})
 }
 
-// The cluster may lack exactly the control plane that joins, which arrives last because its machine is made first. Those that wait for
-// the cluster go after it, however long it takes, and not at all if it fails.
+// TestAControlPlaneThatJoinsGoesBeforeThoseThatWait: the cluster may lack exactly the control plane that joins, which arrives last because its
+// machine is created first. The nodes that wait for the cluster go after it, regardless of how long it takes, and not at all if it fails.
 func TestAControlPlaneThatJoinsGoesBeforeThoseThatWait(t *testing.T) {
 	t.Parallel()
 	joins := rolling.Change{Node: controlPlane("control-3"), Joins: true}

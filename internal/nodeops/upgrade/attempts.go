@@ -12,9 +12,9 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// lastAttempt returns the last line of the kernel's log about an attempt to pull the image that failed, with its time; empty if there
-// is none. Talos tries again until the call ends, and tells the cause there only (talos v1.12.4,
-// internal/pkg/containers/image/image.go). The log is read for its words: a log that cannot be read has none.
+// lastAttempt returns the last line of the kernel's log about a failed attempt to pull the image, with its time; empty if there is none, or if the
+// log cannot be read. Talos tries again until the call ends, and reports the cause only in that log (talos v1.12.4,
+// internal/pkg/containers/image/image.go).
 func (n Node) lastAttempt(ctx context.Context) (last string) {
 	_ = nodeops.Ask(ctx, n.Talosconfig, n.Address, func(ctx context.Context, api *client.Client) error {
 		stream, err := api.Dmesg(ctx, false, false)
@@ -45,7 +45,7 @@ func (n Node) causeSince(ctx context.Context, before string) string {
 // attemptAt is how Talos begins the error of an attempt to pull an image.
 func attemptAt(image string) string { return fmt.Sprintf("failed to pull image %q: ", image) }
 
-// causeIn returns the cause in an error of an attempt; the text itself if it is none.
+// causeIn returns the cause in the error of an attempt; the text itself if it is not such an error.
 func causeIn(text, image string) string {
 	if _, cause, found := strings.Cut(text, attemptAt(image)); found {
 		return cause
@@ -53,5 +53,5 @@ func causeIn(text, image string) string {
 	return text
 }
 
-// oneLine returns a text of several lines as one: that of several attempts has a line for each.
+// oneLine joins the lines of a text: the error of several attempts has a line for each.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

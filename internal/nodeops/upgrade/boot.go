@@ -10,8 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// nextBoot returns what the node runs in its next boot. It looks at the node itself, and takes from the events only the words for
-// where it is.
+// nextBoot returns what the node runs in its next boot. It looks at the node itself, and uses the events only to report its phase.
 func (n Node) nextBoot(ctx context.Context, before nodeops.Running, events *events) (nodeops.Running, error) {
 	bounded, cancel := context.WithTimeout(ctx, n.Limits.Boot)
 	defer cancel()
@@ -28,7 +27,7 @@ func (n Node) nextBoot(ctx context.Context, before nodeops.Running, events *even
 		if events.isLocked() {
 			return false, errBusy
 		}
-		after, silent = n.look(ctx) // the limit ends the wait and no look: a look that it cut off would say that the node is silent
+		after, silent = n.look(ctx) // the limit ends the wait, not a look: a look that was cut off would report a silent node
 		return silent == nil && after.Boot != before.Boot, nil
 	})
 	switch {

@@ -15,9 +15,8 @@ import (
 // eventsTimeout is how long to wait for a stream of events to begin.
 const eventsTimeout = 5 * time.Second
 
-// events are those of one boot of the node. They tell the phase of an upgrade and why it failed, which nothing else does; that it
-// is over is never read from them, since they are lost with the connection, and a stream can stay silent (siderolabs/talos
-// #14242).
+// events are the events of one boot of the node. Only they contain the phase of an upgrade and why it failed. They never decide whether the upgrade
+// is over, because they are lost with the connection, and a stream can stay silent (siderolabs/talos #14242).
 type events struct {
 	stop context.CancelFunc
 	done chan struct{}
@@ -91,7 +90,7 @@ func (e *events) take(event *client.Event) {
 	}
 }
 
-// by sets the actor of the upgrade, which only the answer to the order tells.
+// by sets the actor of the upgrade, which only the answer to the order contains.
 func (e *events) by(actor string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -25,12 +25,12 @@ const roomForImage = 1200 << 20
 // looksPerCause is how many intervals lie between two looks at why an attempt has failed: the kernel's log is long.
 const looksPerCause = 5
 
-// Fetch has the node pull the installer image while it still runs its pods: a version that must not come next, an image that does not
-// exist, a registry that cannot be reached, a slow download and a full disk are found before the node is drained. It reports whether
-// there is anything to upgrade: a node that runs the release is asked nothing more, and one that still reboots into it, as a run that
-// was killed has ordered, is waited for. Talos up to v1.12 pulls in advance into the container runtime of pods only
-// (v1alpha1_images.go), so the order pulls the image again, into memory (internal/pkg/install/pull.go and services/containerd.go). A
-// node that has the image answers at once. The error is one sentence that ends with what to do.
+// Fetch has the node pull the installer image while it still runs its pods: a version that must not come next, an image that does not exist, a
+// registry that cannot be reached, a slow download and a full disk are found before the node is drained. It reports whether there is anything to
+// upgrade. It asks nothing more of a node that runs the release, and waits for one that still reboots into it because a killed run has ordered that.
+// Talos up to v1.12 pulls in advance into the container runtime of pods only (v1alpha1_images.go), so the order pulls the image again, into memory
+// (internal/pkg/install/pull.go and services/containerd.go). A node that has the image answers at once. The error is one sentence that ends with what
+// to do.
 func (n Node) Fetch(ctx context.Context) (needed bool, err error) {
 	n.Limits = n.Limits.withDefaults()
 	_, needed, err = n.attempt(ctx, n.fetch)

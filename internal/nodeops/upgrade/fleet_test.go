@@ -55,7 +55,7 @@ func newCluster(t *testing.T, size int) *cluster {
 	return c
 }
 
-// untilTheEnd is a pace without delays but for one, that of a slow download, which lasts as long as the call.
+// untilTheEnd is a pace without delays, except for a slow download, which lasts as long as the call.
 type untilTheEnd time.Duration
 
 // Sleep implements [talos.Pacer].
@@ -66,7 +66,7 @@ func (u untilTheEnd) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// released knows three releases. The mirror has copies of the images with the plain schematic, under a name that does not tell it.
+// released knows three releases. The mirror has copies of the images with the plain schematic, under a name that does not contain it.
 func released(image string) (talos.Release, error) {
 	release, err := talos.ReleaseFromReference(image)
 	if strings.HasPrefix(image, mirror) {

@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/upgrade"
 )
 
-// installations counts them, by VMID.
+// installations counts the installations by VMID.
 type installations struct {
 	talos.Faults
 
@@ -64,8 +64,8 @@ func (c *cluster) bringAll(size int, image string) {
 	}
 }
 
-// TestAKilledRunIsEndedByTheNext: a run that ends at any of its calls that change something, before or after the effect of the call,
-// is ended by the next one, which installs nothing twice.
+// TestAKilledRunIsEndedByTheNext checks that the next run completes one that was killed at any of its calls that change something, before or after
+// the effect of the call, and installs nothing twice.
 func TestAKilledRunIsEndedByTheNext(t *testing.T) {
 	t.Parallel()
 	const size = 3
@@ -102,7 +102,8 @@ func TestAKilledRunIsEndedByTheNext(t *testing.T) {
 	}
 }
 
-// A run right after one that was killed meets the node while it goes down: what the node was asked then is no failure.
+// TestANodeThatGoesAwayWhileItIsPrepared covers a run right after one that was killed, which meets the node while it goes down. A call that fails for
+// this reason is not a failure of the run.
 func TestANodeThatGoesAwayWhileItIsPrepared(t *testing.T) {
 	t.Parallel()
 	const size = 3

@@ -40,7 +40,7 @@ func (n Node) order(ctx context.Context, before nodeops.Running, events *events)
 	}
 }
 
-// call orders the upgrade once, and returns the ID in the events that it causes.
+// call orders the upgrade once, and returns the actor ID of the events that it causes.
 func (n Node) call(ctx context.Context) (actor string, err error) {
 	api, err := nodeops.Connect(ctx, n.Talosconfig, n.Address)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
-// settled returns what the node runs, as soon as it runs the wanted release or can be upgraded to it. A node whose upgrade was
-// ordered by a run that was killed is still stopping, or boots: it is waited for, and not ordered twice.
+// settled returns what the node runs, as soon as it runs the wanted release or can be upgraded to it. It waits for a node that still stops or boots
+// because a killed run has ordered its upgrade, so that the upgrade is not ordered twice.
 func (n Node) settled(ctx context.Context, wanted nodeops.Release) (nodeops.Running, error) {
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, n.Limits.Boot)

@@ -92,8 +92,8 @@ type comparison struct {
 	wanted nodeops.Release
 }
 
-// attempt compares the node and, if it is to be upgraded, does the work. A node that goes away meanwhile does what a run that was
-// killed has ordered just before, so it is compared again when it is back, once.
+// attempt compares the node and, if it is to be upgraded, does the work. If the node goes away meanwhile, it carries out the order of a run that was
+// just killed, so it is compared once more when it is back.
 func (n Node) attempt(ctx context.Context, work func(context.Context) error) (c comparison, needed bool, err error) {
 	for isFirst := true; ; isFirst = false {
 		if c, needed, err = n.comparison(ctx); err != nil || !needed {

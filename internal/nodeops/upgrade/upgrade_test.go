@@ -18,7 +18,7 @@ import (
 
 const newer = factory + plain + ":v1.12.11"
 
-// TestUpgrade comes to another version, to another schematic, and does nothing the second time.
+// TestUpgrade upgrades to another version and to another schematic, and does nothing the second time.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -45,7 +45,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestUpgradeToACopyOfAnImage: its name tells no schematic, and a node that runs it reports one all the same.
+// TestUpgradeToACopyOfAnImage covers a copy whose name contains no schematic, although a node that runs it reports one.
 func TestUpgradeToACopyOfAnImage(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
@@ -132,7 +132,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	}
 }
 
-// TestUpgradeWithoutEvents: what the node runs decides, not what it tells.
+// TestUpgradeWithoutEvents checks that the result depends on what the node runs, not on its events.
 func TestUpgradeWithoutEvents(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
@@ -141,7 +141,7 @@ func TestUpgradeWithoutEvents(t *testing.T) {
 	require.Equal(t, "v1.12.11", c.release(first).Version)
 }
 
-// TestUpgradeThatHangs: the sentence says what to do, and after it the next run goes on.
+// TestUpgradeThatHangs checks that the error states what to do, and that the next run goes on afterwards.
 func TestUpgradeThatHangs(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
@@ -157,7 +157,7 @@ func TestUpgradeThatHangs(t *testing.T) {
 	require.Equal(t, "v1.12.11", c.release(first).Version)
 }
 
-// TestUpgradeIsTakenUp after a run that ended at the order, or while the node boots.
+// TestUpgradeIsTakenUp checks that an upgrade is continued after a run that ended at the order, or while the node boots.
 func TestUpgradeIsTakenUp(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
@@ -166,7 +166,7 @@ func TestUpgradeIsTakenUp(t *testing.T) {
 	require.Equal(t, "control-1 runs v1.12.11 (schematic 37656798)\n", c.said.String(), "no second order is given")
 }
 
-// TestUpgradeThatIsEnded leaves the node to itself, and says so.
+// TestUpgradeThatIsEnded checks that an interrupted run leaves the upgrade to the node, and reports that.
 func TestUpgradeThatIsEnded(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
@@ -182,7 +182,7 @@ func TestUpgradeThatIsEnded(t *testing.T) {
 	require.ErrorContains(t, err, "control-1")
 }
 
-// TestUpgradeNeedsEveryMember of etcd, as Talos itself does.
+// TestUpgradeNeedsEveryMember checks that an upgrade needs every member of etcd, as Talos itself does.
 func TestUpgradeNeedsEveryMember(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 3)
@@ -193,7 +193,7 @@ func TestUpgradeNeedsEveryMember(t *testing.T) {
 	require.Equal(t, "v1.12.4", c.release(first).Version, fmt.Sprint("said: ", c.said))
 }
 
-// TestTheLaneRefusesWhileAMemberIsDown, before anything is done to a node.
+// TestTheLaneRefusesWhileAMemberIsDown checks that the lane refuses before anything is done to a node.
 func TestTheLaneRefusesWhileAMemberIsDown(t *testing.T) {
 	t.Parallel()
 	const size = 3

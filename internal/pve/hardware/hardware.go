@@ -25,7 +25,7 @@ const (
 	SeedDrive = "ide2"
 )
 
-// SystemSeedDrive is the cloud-init drive of a machine from an image: the last one on the controller of its disks, where no data disk comes. IDE of a
+// SystemSeedDrive is the cloud-init drive of a machine from an image: the last one on the controller of its disks, which no data disk uses. IDE of a
 // q35 machine is SATA (AHCI), and published images have kernels without its driver, so that cloud-init never finds the drive: those of RHEL 8
 // (hashicorp/packer-plugin-proxmox#74) and of Debian (ajschroeder/proxmox-packer-examples#31, OpenNebula/one-apps#309).
 var SystemSeedDrive = SCSIDrive(limits.SCSIDrives - 1)

@@ -43,7 +43,7 @@ type User struct {
 	Groups []string `json:"groups,omitempty"`
 }
 
-// Holder is the kind of who has a permission.
+// Holder is the kind of the holder of a permission.
 type Holder string
 
 // The kinds of holders, by the names that the access control list of Proxmox VE gives them.
@@ -107,7 +107,7 @@ func (t Token) CommentOf(token string) string {
 // markForm matches the mark at the end of a comment: its owner, and the part of the hash.
 var markForm = regexp.MustCompile(`\(em-infra (\S+?)(?: ([0-9a-f]{8}))?\)$`)
 
-// MarkIn returns whose token has a comment, and the part of the hash of its secret. Both are empty in a comment without a mark.
+// MarkIn returns the owner that the comment of a token names, and the part of the hash of its secret. Both are empty in a comment without a mark.
 func MarkIn(comment string) (owner, hash string) {
 	if mark := markForm.FindStringSubmatch(comment); mark != nil {
 		return mark[1], mark[2]
@@ -152,7 +152,7 @@ func ParseMade(text string) ([]string, error) {
 // IsEmpty reports whether nothing is wanted.
 func (a Access) IsEmpty() bool { return len(a.Roles)+len(a.Groups)+len(a.Users)+len(a.Grants) == 0 }
 
-// Without returns the roles, groups and users that another access control has not.
+// Without returns the roles, groups and users that another access control does not have.
 func (a Access) Without(other Access) Access {
 	a.Roles = slices.DeleteFunc(slices.Clone(a.Roles), func(r Role) bool {
 		return slices.ContainsFunc(other.Roles, func(o Role) bool { return o.Name == r.Name })

@@ -24,7 +24,7 @@ type Definition struct {
 	ID string `json:"id"`
 	// Fixed are the settings that Proxmox VE never changes.
 	Fixed []Setting `json:"fixed,omitempty"`
-	// Settings are the others. One without a value is not to be there.
+	// Settings are the other settings. A setting without a value is to be absent.
 	Settings []Setting `json:"settings"`
 }
 

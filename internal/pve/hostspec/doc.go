@@ -1,3 +1,3 @@
-// Package hostspec has the form in which a stack passes what a host is to have to the operations of em-infra on hosts: storages and network
+// Package hostspec contains the form in which a stack passes the wanted state of a host to the operations of em-infra on hosts: storages and network
 // interfaces, each with the parameters of the API of Proxmox VE. Pure.
 package hostspec

@@ -13,7 +13,7 @@ type Storage struct {
 	Type string `json:"type"`
 	// Content are the content types.
 	Content []string `json:"content"`
-	// Hosts that have it; empty for all, or those that it has.
+	// Hosts that have it. Empty means all for a new storage, and no change for an existing one.
 	Hosts []string `json:"hosts,omitempty"`
 	// Path is the folder of a dir, and Shared whether it is the same on all hosts.
 	Path   string `json:"path,omitempty"`

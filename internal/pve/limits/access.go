@@ -6,7 +6,7 @@ import "regexp"
 var (
 	// Role is a role's ID (verify_rolename).
 	Role = Name{"a role's ID: letters, digits, -, _ and .", regexp.MustCompile(`^[A-Za-z0-9._-]+$`), nil}
-	// OwnRole is the ID of a role that can be made: Proxmox VE keeps names with PVE, and has two more of its own
+	// OwnRole is the ID of a role that can be made: Proxmox VE reserves names that begin with PVE, and has two more roles of its own
 	// (PVE/API2/Role.pm, create_role; create_roles).
 	OwnRole = Name{
 		"a role's ID: letters, digits, -, _ and ., not beginning with PVE, and none of Administrator, NoAccess",

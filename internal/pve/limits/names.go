@@ -33,8 +33,8 @@ var (
 		"a bridge's name: letters, digits, -, _ and ., at most 15 characters",
 		regexp.MustCompile(`^[a-zA-Z0-9._-]{1,15}$`), nil,
 	}
-	// Interface is pve-iface (JSONSchema.pm, pve_verify_iface), which an interface in the API of a host's network is, without the : of an alias,
-	// and no longer than Linux has it (IFNAMSIZ). Bridge, which cards of machines have, is wider.
+	// Interface is pve-iface (JSONSchema.pm, pve_verify_iface), the form of an interface in the API of a host's network, without the : of an alias,
+	// and at most as long as Linux allows (IFNAMSIZ). Bridge, the form for cards of machines, is wider.
 	Interface = Name{
 		"an interface's name: a letter, then letters, digits and _, perhaps a dot and a number, 2 to 15 characters",
 		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{1,14}(\.[0-9]+)?$`), regexp.MustCompile(`^.{16,}$`),
@@ -62,7 +62,7 @@ var (
 	// USBDevice and USBPort are what a mapping of USB devices has (pve-guest-common, PVE/Mapping/USB.pm, map_fmt).
 	USBDevice = Name{"vendor:product, four hexadecimal digits each", regexp.MustCompile(`^[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}$`), nil}
 	USBPort   = Name{"bus-port, with further ports behind dots", regexp.MustCompile(`^\d+-\d+(\.\d+)*$`), nil}
-	// Machine is dns-name (JSONSchema.pm, pve_verify_dns_name), which the name of a machine is.
+	// Machine is dns-name (JSONSchema.pm, pve_verify_dns_name), the form of a machine's name.
 	Machine = Name{
 		"a machine's name: labels of letters, digits and - with dots between them",
 		regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`), nil,

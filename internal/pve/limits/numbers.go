@@ -35,7 +35,7 @@ var (
 // HostMTU is the MTU in bytes of an interface of a host (pve-manager, PVE/API2/Network.pm, create_network).
 var HostMTU = Range{1280, 65520}
 
-// DeviceMTU is the MTU in bytes that an interface without one counts with (pve-common, PVE/Network/Interfaces.pm, check_mtu).
+// DeviceMTU is the MTU in bytes that Proxmox VE assumes for an interface without one (pve-common, PVE/Network/Interfaces.pm, check_mtu).
 const DeviceMTU = 1500
 
 // IPv6MTU is the smallest MTU in bytes that carries IPv6 (RFC 8200, section 5).

@@ -25,7 +25,8 @@ func (l Lack) Commands() []string {
 	return append(lines, "reboot")
 }
 
-// firmware says what the firmware calls the IOMMU. Its set-up is reached by a reboot, so this stands before the only one.
+// firmware returns the line with the firmware's name of the IOMMU. The firmware's set-up is reached by a reboot, so the line stands before the only
+// one.
 func (f Facts) firmware() string {
 	name := "VT-d/AMD-Vi"
 	switch f.Processor {
@@ -42,7 +43,7 @@ var offSwitches = []string{"amd_iommu=off", "intel_iommu=off", "iommu=off"}
 
 const intelOption = "intel_iommu=on"
 
-// kernelOptions are the commands that change the command line of the kernel; none if it is as it must be.
+// kernelOptions returns the commands that change the command line of the kernel; none if it is already as it must be.
 func (f Facts) kernelOptions() []string {
 	var edits []edit
 	for _, option := range offSwitches {
@@ -76,7 +77,7 @@ func (f Facts) kernelOptions() []string {
 // edit adds an option to the command line of the kernel, or removes one.
 type edit struct{ add, remove string }
 
-// inGRUB are the edits of GRUB's default options. They do not reach a value in single quotes, nor a file of /etc/default/grub.d.
+// inGRUB returns the commands that edit GRUB's default options. They change neither a value in single quotes nor a file of /etc/default/grub.d.
 func inGRUB(edits []edit) []string {
 	var lines []string
 	for _, one := range edits {
@@ -104,8 +105,8 @@ func inSystemdBoot(edits []edit) []string {
 	return append(lines, "proxmox-boot-tool refresh")
 }
 
-// vfio are the commands that give devices to vfio-pci when the host boots. Of several lists of IDs the last one counts, so one list has all;
-// modprobe reads only files whose names end with .conf, so the copy does not count.
+// vfio returns the commands that give devices to vfio-pci when the host boots. If there are several lists of IDs, only the last one counts, so one
+// list has all IDs; modprobe reads only files whose names end with .conf, so the copy does not count.
 func (l Lack) vfio() []string {
 	given := l.given()
 	ids, drivers := l.idsAndDrivers(given)
@@ -127,7 +128,7 @@ const (
 	updateInitramfs = "update-initramfs"
 )
 
-// losses say what the host loses with the devices that are given: others of the same IDs, and its screen.
+// losses returns lines that state what the host loses besides the given devices: other devices with the same IDs, and its screen.
 func (l Lack) losses(given []Device, ids []string) []string {
 	var lines []string
 	isScreenLeft := false
@@ -147,8 +148,8 @@ func (l Lack) losses(given []Device, ids []string) []string {
 	return lines
 }
 
-// given are the devices for vfio-pci: all functions of the displays that are wanted, or that vfio-pci has now. Other devices are left to
-// Proxmox VE, which takes them when a machine starts: by their IDs the host could lose its own disk of the same model.
+// given returns the devices for vfio-pci: all functions of the displays that are wanted, or that vfio-pci has now. Other devices are left to Proxmox
+// VE, which takes them when a machine starts: by their IDs the host could lose its own disk of the same model.
 func (l Lack) given() []Device {
 	var slots []string
 	for _, device := range l.devices {
@@ -160,7 +161,7 @@ func (l Lack) given() []Device {
 	return slices.DeleteFunc(slices.Clone(l.devices), func(device Device) bool { return !slices.Contains(slots, slot(device.Address)) })
 }
 
-// idsAndDrivers returns the IDs of devices, and the drivers of the host that could take those that it has not given to vfio-pci. Each once.
+// idsAndDrivers returns the IDs of the given devices, and the drivers of the host that could take them instead of vfio-pci, each once.
 func (l Lack) idsAndDrivers(given []Device) (ids, drivers []string) {
 	for _, device := range given {
 		if !slices.Contains(ids, device.ID) {

@@ -1,5 +1,5 @@
-// Package passthrough says what a host lacks before machines can have its PCI devices, and the commands for it: nothing of that can be
-// done through the API of Proxmox VE. Pure. The facts are those of pve-docs (qm-pci-passthrough.adoc, system-booting.adoc).
+// Package passthrough determines what a host lacks before machines can have its PCI devices, and the commands for it: nothing of that can be done
+// through the API of Proxmox VE. It is pure. The facts are those of pve-docs (qm-pci-passthrough.adoc, system-booting.adoc).
 package passthrough
 
 import (
@@ -36,7 +36,7 @@ const (
 	SystemdBoot Loader = "systemd-boot"
 )
 
-// Facts are what a host tells about itself. What is not known is empty.
+// Facts are what a host reports about itself. What is not known is empty.
 type Facts struct {
 	// Processor is the vendor of the processor.
 	Processor Vendor
@@ -76,7 +76,7 @@ func (f Facts) hasOption(name string) bool {
 // The first kernel that turns the IOMMU of Intel's processors on by itself (qm-pci-passthrough.adoc).
 const intelMajor, intelMinor = 6, 8
 
-// turnsOnItself reports whether the kernel turns the IOMMU on if the firmware offers it. One of an unknown release does not.
+// turnsOnItself reports whether the kernel turns the IOMMU on if the firmware offers it. A kernel of an unknown release does not.
 func (f Facts) turnsOnItself() bool {
 	if f.Processor == AMD {
 		return true

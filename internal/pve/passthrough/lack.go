@@ -12,9 +12,9 @@ type Device struct {
 	Address string
 	// ID is vendor:device in hexadecimal numbers without 0x.
 	ID string
-	// IsDisplay says that it is a display controller: those are the devices whose drivers do not always let go of them.
+	// IsDisplay is whether it is a display controller. The drivers of these devices do not always release them.
 	IsDisplay bool
-	// HasGroup says that it is in an IOMMU group.
+	// HasGroup is whether it is in an IOMMU group.
 	HasGroup bool
 }
 
@@ -31,8 +31,8 @@ type Lack struct {
 	held      []string // addresses
 }
 
-// Of returns what a host lacks before machines can have the devices of these addresses. Proxmox VE takes a device from its driver when a
-// machine starts (pve-common, SysFSTools.pm), which drivers of displays do not always bear: only those count.
+// Of returns what a host lacks before machines can have the devices of these addresses. Proxmox VE takes a device from its driver when a machine
+// starts (pve-common, SysFSTools.pm), which drivers of displays do not always allow, so only those count.
 func Of(host string, facts Facts, devices []Device, wanted []string) Lack {
 	lack := Lack{host: host, facts: facts, devices: devices, wanted: slices.Clone(wanted)}
 	slices.Sort(lack.wanted)
@@ -52,9 +52,9 @@ func Of(host string, facts Facts, devices []Device, wanted []string) Lack {
 	return lack
 }
 
-// isVirtual reports whether a display is a virtual function (SR-IOV), which the API does not say: its slot has another display as function 0.
-// The driver of that one makes the virtual ones, which often have its ID, so by their IDs vfio-pci would get it too and they would be gone.
-// Proxmox VE takes them from their driver when a machine starts.
+// isVirtual reports whether a display is a virtual function (SR-IOV). The API does not show that, so it is one if its slot has another display as
+// function 0. The driver of function 0 makes the virtual functions, which often have the same ID. If vfio-pci got that ID, it would take function 0
+// too, and the virtual functions would be gone. Proxmox VE takes them from their driver when a machine starts.
 func (l Lack) isVirtual(device Device) bool {
 	physical := slot(device.Address) + ".0"
 	return device.IsDisplay && device.Address != physical && slices.ContainsFunc(l.devices, func(other Device) bool {

@@ -233,8 +233,8 @@ func TestCommandsForADriver(t *testing.T) {
 	}
 }
 
-// TestVirtualFunctionsKeepTheirDriver: a virtual function often has the ID of the physical one, whose driver makes it. So neither goes to vfio-pci
-// by its ID, also not if a running machine has it.
+// TestVirtualFunctionsKeepTheirDriver: a virtual function often has the ID of the physical one, whose driver makes it. So neither goes to vfio-pci by
+// its ID, even if a running machine has it.
 func TestVirtualFunctionsKeepTheirDriver(t *testing.T) {
 	t.Parallel()
 	shared := func(address string) passthrough.Device {
@@ -265,7 +265,7 @@ func TestVendors(t *testing.T) {
 	}
 }
 
-// TestReports: what is read of a report, and that a part of it that is missing is no fact.
+// TestReports checks what is read from a report, and that a missing part of it leaves its field empty.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	const devicesOf = "==== info about hardware ====\n\n# dmidecode -t bios\n\n# lspci -nnk\n" +

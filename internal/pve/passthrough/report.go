@@ -17,7 +17,7 @@ type Report struct {
 
 // Drivers are the drivers of a PCI function.
 type Drivers struct {
-	// InUse has the device; empty if none has it.
+	// InUse is the driver that has the device; empty if none has it.
 	InUse string
 	// Modules of the kernel that could take it.
 	Modules []string

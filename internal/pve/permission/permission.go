@@ -16,7 +16,7 @@ const Administrator = "root@pam"
 // NoAccess is the role that takes all privileges away.
 const NoAccess = "NoAccess"
 
-// List is an access control list with what its entries mean.
+// List is an access control list with the roles, groups and tokens that its entries refer to.
 type List struct {
 	// Roles are the privileges of each role.
 	Roles map[string][]string

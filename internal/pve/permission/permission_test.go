@@ -14,7 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/permission"
 )
 
-// site is an access control list twice: for the lab, which was written from Proxmox VE's source apart from this package, and for this package.
+// site holds the same access control list twice: for the lab, which was written from Proxmox VE's source independently of this package, and for this
+// package.
 type site struct {
 	lab  *access.Database
 	list permission.List
@@ -47,7 +48,7 @@ func (s *site) grant(g hostspec.Grant) {
 	s.lab.AddGrant(access.Grant{Path: g.Path, Kind: access.SubjectKind(g.Kind), Subject: g.Holder, Role: g.Role, Propagate: !g.Here})
 }
 
-// TestPrivilegesAreThoseOfTheLab on random lists.
+// TestPrivilegesAreThoseOfTheLab compares both on random lists.
 func TestPrivilegesAreThoseOfTheLab(t *testing.T) {
 	t.Parallel()
 	paths := []string{"/", "/vms", "/vms/101", "/storage", "/storage/tank"}

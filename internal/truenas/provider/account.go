@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
-// keyOutput is the output with the API key of an account. The box tells it once, so it is known from the state alone.
+// keyOutput is the output with the API key of an account. The box returns it only once, so it is known from the state alone.
 const keyOutput = "apiKey"
 
 // account is the kind of accounts.

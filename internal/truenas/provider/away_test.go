@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
-// TestABoxThatIsAway: what the state has of it stays as it is, without asking again for each object; nothing is made, changed or deleted, but what
-// always stays is forgotten. Only a box that does not answer may be gone.
+// TestABoxThatIsAway checks that the objects of such a box stay as they are in the state, without another attempt for each object. Nothing is
+// created, changed or deleted there, but an object that always stays on the box is forgotten. Only a box that does not answer may be gone.
 func TestABoxThatIsAway(t *testing.T) {
 	t.Parallel()
 	for fails, test := range map[string]struct{ text, orGone string }{
@@ -56,7 +56,8 @@ func (r rig) in(text string) string {
 	return strings.ReplaceAll(text, "ENDPOINT", r.box.Connection.Endpoint)
 }
 
-// TestARunSaysThatTheKeyIsWrong: with another key than the state's, no refresh asks the box, and a run may change nothing there.
+// TestARunSaysThatTheKeyIsWrong: a refresh uses the key in the state, and a run may change nothing on the box, so neither would notice that a new key
+// is wrong.
 func TestARunSaysThatTheKeyIsWrong(t *testing.T) {
 	t.Parallel()
 	r := configured(t)
@@ -80,7 +81,7 @@ func TestARunSaysThatTheKeyIsWrong(t *testing.T) {
 	require.Equal(t, 1, r.box.Occurred("nas-wrong-key"), "it is asked once")
 }
 
-// TestABoxThatIsGoneForGood is named by a variable, and does not answer.
+// TestABoxThatIsGoneForGood checks that only a box that is named by a variable and does not answer counts as gone for good.
 func TestABoxThatIsGoneForGood(t *testing.T) {
 	for name, test := range map[string]struct {
 		said    string // ENDPOINT is that of the box

@@ -23,7 +23,7 @@ type kind interface {
 	write(ctx context.Context, to *truenas.Session, inputs, before resource.PropertyMap) (string, resource.PropertyMap, error)
 	// read returns inputs and outputs as they are; nil if there is no such object.
 	read(ctx context.Context, from *truenas.Session, ID string, inputs, state resource.PropertyMap) (resource.PropertyMap, resource.PropertyMap, error)
-	// remove deletes the object, or says why it stays. What always stays asks no box.
+	// remove deletes the object, or returns why it stays. For an object that always stays, it does not call the box.
 	remove(ctx context.Context, from *truenas.Session, inputs resource.PropertyMap) (*truenas.Kept, error)
 }
 
@@ -62,7 +62,7 @@ var kinds = map[string]kind{
 	token.Account: account{},
 }
 
-// object is a kind whose objects are found by something in their inputs, so that looking one up is always possible.
+// object is a kind whose objects are identified by their inputs, so that they can always be looked up.
 type object[T any] struct {
 	replaces []string
 	births   []string

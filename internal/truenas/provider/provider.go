@@ -27,13 +27,13 @@ const (
 type Provider struct {
 	plugin.UnimplementedProvider
 
-	// Warn tells the user what was kept. Default: nil, nobody is told.
+	// Warn shows the user a warning, such as what was kept. Default: nil, no warnings.
 	Warn func(urn resource.URN, text string)
 
 	session  *truenas.Session
 	endpoint string
-	trying   sync.Once // whether the box accepts the login
-	isAway   error     // if it refuses it, or does not answer
+	trying   sync.Once // for the attempt to log in to the box
+	isAway   error     // why the box refuses the login or does not answer; nil if it does neither
 	warning  sync.Once // of that
 
 	cancel    context.CancelFunc
@@ -66,7 +66,7 @@ func (p *Provider) SignalCancellation(context.Context) error {
 	return nil
 }
 
-// GetPluginInfo returns the version, which the server of the SDK does not do without.
+// GetPluginInfo returns the version, which the server of the SDK requires.
 func (p *Provider) GetPluginInfo(context.Context) (plugin.PluginInfo, error) {
 	version, err := semver.ParseTolerant(Version)
 	return plugin.PluginInfo{Version: &version}, err
@@ -118,14 +118,14 @@ func plain(value resource.PropertyValue) resource.PropertyValue {
 	}
 }
 
-// Check accepts the inputs: the program has checked them. It warns if the box is away: the refresh of the same run has asked with the connection in
-// the state, and this is the one of the program.
+// Check accepts the inputs: the program has checked them. It warns if the box is away: the refresh of the same run has used the connection in the
+// state, while this call uses the one of the program.
 func (p *Provider) Check(ctx context.Context, r plugin.CheckRequest) (plugin.CheckResponse, error) {
 	p.tellAway(ctx, r.URN)
 	return plugin.CheckResponse{Properties: r.News}, nil
 }
 
-// Diff compares inputs: after a refresh, the old ones say what stands on the box.
+// Diff compares inputs: after a refresh, the old ones are what is on the box.
 func (p *Provider) Diff(_ context.Context, r plugin.DiffRequest) (plugin.DiffResponse, error) {
 	k, err := kindOf(r.Type)
 	if err != nil {
@@ -201,8 +201,9 @@ func (p *Provider) Update(ctx context.Context, r plugin.UpdateRequest) (plugin.U
 	return plugin.UpdateResponse{Properties: outputs}, err
 }
 
-// Read returns the object as it is, in the terms of its inputs: properties that are inherited are absent. Without inputs it is imported; with them it
-// is as the state has it while the box refuses the login or does not answer, so that a run which does not need the box is not stopped (docs/decisions/0096).
+// Read returns the object as it is, in the terms of its inputs: properties that are inherited are absent. Without inputs, the object is imported.
+// With inputs, Read returns the object as the state has it if the box refuses the login or does not answer, so that a run that does not need the box
+// is not stopped (docs/decisions/0096).
 func (p *Provider) Read(ctx context.Context, r plugin.ReadRequest) (plugin.ReadResponse, error) {
 	k, err := kindOf(r.Type)
 	if err != nil {
@@ -218,7 +219,7 @@ func (p *Provider) Read(ctx context.Context, r plugin.ReadRequest) (plugin.ReadR
 	return plugin.ReadResponse{ReadResult: plugin.ReadResult{ID: r.ID, Inputs: inputs, Outputs: outputs}}, nil
 }
 
-// Delete deletes an object, or keeps it and says why. What stays in any case, a service, asks no box.
+// Delete deletes an object, or keeps it and warns why. For a service, which always stays, it does not call the box.
 func (p *Provider) Delete(ctx context.Context, r plugin.DeleteRequest) (plugin.DeleteResponse, error) {
 	k, err := kindOf(r.Type)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 const owner = "home/k3s-dev"
 
-// rig is the provider against a box, and what it has told the user.
+// rig is the provider with a box, and the warnings that it has shown the user.
 type rig struct {
 	*provider.Provider
 
@@ -74,7 +74,7 @@ func dataset(change ...string) map[string]any {
 	return inputs
 }
 
-// lives are objects, what somebody changes by hand, and the inputs that then differ.
+// TestDriftIsSeenAndMended covers objects, their changes by hand, and the inputs that then differ.
 func TestDriftIsSeenAndMended(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -149,7 +149,7 @@ func TestADeletedShareIsGone(t *testing.T) {
 	require.NoError(t, err, "it is gone already")
 }
 
-// TestWhatIsThereIsAdoptedAndKept checks objects that somebody else has made.
+// TestWhatIsThereIsAdoptedAndKept checks objects that another user has made.
 func TestWhatIsThereIsAdoptedAndKept(t *testing.T) {
 	t.Parallel()
 	r := configured(t)
@@ -206,7 +206,7 @@ func TestAReplacementIsAnotherObject(t *testing.T) {
 	require.Equal(t, plugin.DiffUpdateReplace, diff.DetailedDiff["name"].Kind)
 }
 
-// TestAnotherUseOfADatasetCountsForANewOne: one that is there and has data would stay in a replacement as it is, and the run would say otherwise.
+// TestAnotherUseOfADatasetCountsForANewOne: a replacement would keep an existing dataset with data as it is, although the run would report a change.
 func TestAnotherUseOfADatasetCountsForANewOne(t *testing.T) {
 	t.Parallel()
 	r := configured(t)
