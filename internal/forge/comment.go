@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// pageSize is the number of items of a page. All three forges accept it or give fewer.
+// pageSize is the number of items of a page. A forge may give fewer, such as a Forgejo with another MAX_RESPONSE_ITEMS.
 const pageSize = 50
 
 // comment is a comment on a change.
@@ -65,7 +65,7 @@ func pages[T any](ctx context.Context, j Job, path string, wanted func(T) bool) 
 				return &items[i], nil
 			}
 		}
-		if len(items) != pageSize || j.Kind == Forgejo && strings.HasSuffix(path, "/comments?") { // Forgejo gives all comments at once
+		if len(items) == 0 || j.Kind == Forgejo && strings.HasSuffix(path, "/comments?") { // Forgejo gives all comments at once
 			return nil, nil //nolint:nilnil // there is none
 		}
 	}

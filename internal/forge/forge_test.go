@@ -52,6 +52,19 @@ func TestAPageOfForgejoThatIsFull(t *testing.T) {
 	require.Len(t, server.Comments(), 51)
 }
 
+// TestPagesAreSmallerThanAskedFor, as on a Forgejo with another MAX_RESPONSE_ITEMS: what stands on a later page is found.
+func TestPagesAreSmallerThanAskedFor(t *testing.T) {
+	t.Parallel()
+	var there []forgetest.Item
+	for i := range 40 {
+		there = append(there, forgetest.Item{ID: i + 1, Body: "another issue"})
+	}
+	server := forgetest.New(t, forge.Forgejo, nil, append(there, forgetest.Item{ID: 41, Body: marker + "first"}))
+	server.MaxPage = 30
+	require.NoError(t, jobOn(server).OpenIssue(t.Context(), marker, "Drift", marker+"second"))
+	require.Equal(t, append(there, forgetest.Item{ID: 41, Body: marker + "second"}), server.Issues())
+}
+
 // TestThereIsOneIssue: it is opened once, edited, closed, and opened anew; a pull request with the marker is not taken for it.
 func TestThereIsOneIssue(t *testing.T) {
 	t.Parallel()

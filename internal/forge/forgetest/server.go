@@ -36,6 +36,8 @@ type Server struct {
 	Kind forge.Kind
 	// URL is that of its API.
 	URL string
+	// MaxPage is the largest number of items of a page. Default: 0, as many as asked for.
+	MaxPage int
 
 	guard            sync.Mutex
 	comments, issues []Item
@@ -139,6 +141,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, items *[]Item, pag
 		return
 	}
 	size, _ := strconv.Atoi(r.FormValue("per_page") + r.FormValue("limit"))
+	if s.MaxPage > 0 {
+		size = min(size, s.MaxPage)
+	}
 	page, _ := strconv.Atoi(r.FormValue("page"))
 	from := min((page-1)*size, len(open))
 	s.answer(w, open[from:min(from+size, len(open))])
