@@ -14,12 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// TestASiteOfSystems checks that the site has every host, storage and bridge that the systems name, and that no host
-// has those of another one.
-func TestASiteOfSystems(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "systems.yaml"), []byte(strings.ReplaceAll(`apiVersion: em-infra/v1alpha1
+// systemsYAML describes systems on the hosts one and two.
+var systemsYAML = strings.ReplaceAll(`apiVersion: em-infra/v1alpha1
 kind: Systems
 name: home
 proxmox: {host: one, diskStorage: tank}
@@ -31,7 +27,19 @@ virtualMachines:
   - {name: tools, vmid: 210, image: debian, memoryMiB: 131072, dataDisks: [{sizeGiB: 2048, storage: slow}], networks: [{address: dhcp}, {address: dhcp, bridge: vmbr1}]}
 containers:
   - {name: pihole, vmid: 211, host: two, template: debian, diskStorage: local, networks: [{address: dhcp}]}
-`, "SUM", strings.Repeat("ab", 32))), 0o600))
+`, "SUM", strings.Repeat("ab", 32))
+
+func writeSystems(t *testing.T, dir, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "systems.yaml"), []byte(text), 0o600))
+}
+
+// TestASiteOfSystems checks that the site has every host, storage and bridge that the systems name, and that no host
+// has those of another one.
+func TestASiteOfSystems(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSystems(t, dir, systemsYAML)
 	inv, err := systems.Load(dir)
 	require.NoError(t, err)
 	site, err := lab.SiteOf(lab.Stacks{Systems: []*systems.Inventory{inv}})
@@ -79,4 +87,31 @@ func TestFilesOfSystemsAreStoodInFor(t *testing.T) {
 	require.Equal(t, proxmox.StandIn{Bytes: 900 << 20, Algorithm: "sha256", Checksum: strings.Repeat("ab", 32)}, standIn)
 	_, is = lab.StandIns(site)("https://images.example/other.iso")
 	require.False(t, is)
+}
+
+// TestEditsOfSystems: a lab has the hosts, bridges and storages that an edit adds, and stands in for its files.
+func TestEditsOfSystems(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSystems(t, dir, systemsYAML)
+	inv, err := systems.Load(dir)
+	require.NoError(t, err)
+	site, err := lab.SiteOf(lab.Stacks{Systems: []*systems.Inventory{inv}})
+	require.NoError(t, err)
+	described := lab.DescribedBy(site)
+	require.Len(t, described(), 2)
+	require.Nil(t, described(), "nothing was written since")
+
+	edited := strings.NewReplacer("debian.qcow2", "debian-13.qcow2", "host: two", "host: three").Replace(systemsYAML)
+	writeSystems(t, dir, edited)
+	hosts := described()
+	require.Len(t, hosts, 2)
+	require.Equal(t, "three", hosts[1].Name)
+	_, is := lab.StandIns(site)("https://images.example/debian-13.qcow2")
+	require.True(t, is)
+
+	writeSystems(t, dir, edited+"half: {")
+	require.Nil(t, described(), "it is being written")
+	_, is = lab.StandIns(site)("https://images.example/debian.qcow2")
+	require.True(t, is, "as at the start")
 }

@@ -28,7 +28,7 @@ type Site struct {
 	standIns func(url string) (proxmox.StandIn, bool)
 	// clusters are the folders of the clusters' inventories, and inventories those of all stacks, whose changes the lab follows.
 	clusters, inventories []string
-	// describe describes the hosts anew after a change; nil without clusters.
+	// describe describes the hosts anew after a change; nil if no inventory describes them.
 	describe func() ([]proxmox.Host, error)
 	// machines returns the addresses of the machines in a network after it was moved; nil if they are not known in advance.
 	machines func(network, to netip.Prefix) ([]netip.Addr, error)

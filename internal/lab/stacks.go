@@ -62,7 +62,10 @@ func SiteOf(s Stacks) (Site, error) {
 	if len(hosts) == 0 {
 		return Site{}, errNoHosts
 	}
-	site := Site{Hosts: hosts, Host: hosts[0].Name, Networks: s.networks(), standIns: s.standIns, inventories: s.dirs()}
+	site := Site{
+		Hosts: hosts, Host: hosts[0].Name, Networks: s.networks(),
+		standIns: s.standIns, inventories: s.dirs(), describe: s.describe, machines: s.machines,
+	}
 	for _, inv := range s.Platforms {
 		nas, err := together(site.NAS, nasOf(inv))
 		if err != nil {
@@ -72,7 +75,6 @@ func SiteOf(s Stacks) (Site, error) {
 	}
 	if len(s.Platforms) > 0 {
 		site.Host = s.Platforms[0].Cluster.Proxmox.Host
-		site.describe, site.machines = s.describe, s.machines
 	}
 	return site, nil
 }
@@ -106,9 +108,14 @@ func (s Stacks) networks() []netip.Prefix {
 	return networks
 }
 
-// standIns returns what stands in for a file on the internet that a stack of systems names.
+// standIns returns what stands in for a file on the internet that a stack of systems names: in its files as they are now, or, if those are not
+// valid, as they were at the start.
 func (s Stacks) standIns(url string) (proxmox.StandIn, bool) {
-	for _, inv := range s.Systems {
+	named := s.Systems
+	if now, err := LoadStacks(s.dirs()...); err == nil {
+		named = now.Systems
+	}
+	for _, inv := range named {
 		if standIn, known := standInsOf(inv.File)(url); known {
 			return standIn, true
 		}
