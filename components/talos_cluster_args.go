@@ -39,7 +39,8 @@ type TalosClusterArgs struct {
 	// Contract is the Talos version whose machine-config format the cluster is created with, e.g. v1.12. Required. A change is
 	// refused (F1).
 	Contract string
-	// KubernetesVersion, e.g. v1.35.4. Required. A change reconfigures one node after the other, without a reboot.
+	// KubernetesVersion, e.g. v1.35.4. Required. A change upgrades the running cluster first, one component after the other, and then
+	// reconfigures one node after the other, without a reboot.
 	KubernetesVersion string
 	// PodSubnets are the pods' networks. Required. A change is refused.
 	PodSubnets []netip.Prefix

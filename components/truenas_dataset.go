@@ -21,7 +21,7 @@ type TrueNASDataset struct {
 	made []pulumi.Resource
 }
 
-// TrueNASDatasetArgs describe a dataset. One that exists is adopted, changed to what is given, and never deleted.
+// TrueNASDatasetArgs describe a dataset. One that exists is changed to what is given, and deleted only if it has the same Owner.
 type TrueNASDatasetArgs struct {
 	// Name with the pool, e.g. tank/k8s. Required. A change creates another dataset.
 	Name string

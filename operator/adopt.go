@@ -42,7 +42,7 @@ type Adopted struct {
 // Adopt writes the state of a cluster that runs and whose state is lost: it asks host and nodes, and changes neither. The state is
 // written at the end, at once; a run that ends before has changed nothing, and may be repeated. It refuses if there is a state with
 // machines, or backups of one; if a machine is not of the cluster of the machine secrets; and if an up would then replace or delete a
-// machine.
+// machine, or be refused.
 func (o *Operator) Adopt(ctx context.Context, options AdoptOptions) (*Adopted, error) {
 	if !o.workspace.Rehearsed {
 		if err := o.checkSecrets(ctx); err != nil { // its error is clearer than those that a lost file causes later

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// bootLimit is the limit for the boot of a machine into maintenance mode. It takes one minute, and three on a slow host.
+	// bootLimit is the limit for the boot of a machine into maintenance mode. It takes one minute, and almost three on a slow host.
 	bootLimit    = 3 * time.Minute
 	bootInterval = 2 * time.Second
 )

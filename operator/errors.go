@@ -15,7 +15,7 @@ func refused(err error) error { return refusal.Of(err) }
 
 // FailedError is the error of an operation whose engine failed. The state contains what was done, so the operation can be run again.
 type FailedError struct {
-	// Operation is the operation that failed: "up", "preview" or "destroy".
+	// Operation is the operation that failed: "up", "preview", "destroy" or "adopt".
 	Operation string
 	// Again is the command of em-infra that continues the operation, without the tool's name.
 	Again string

@@ -131,7 +131,7 @@ func (r *etcdRestoration) controlPlanes() []rolling.Node {
 	return slices.DeleteFunc(slices.Clone(r.health.Nodes), func(n rolling.Node) bool { return !n.ControlPlane })
 }
 
-// risk returns what the restore means for the control planes; nil for no restore.
+// risk returns what the restore means for the control planes; nil if there is none, or if it is done already.
 func (r *etcdRestoration) risk() *risk.Restore {
 	if r == nil || r.isDone {
 		return nil

@@ -94,7 +94,7 @@ func (s *restorer) replaceOnly(ctx context.Context, name string, taken *KeptSnap
 }
 
 // checkSilent refuses while a control plane runs and does not answer: with others like it, it may still have a quorum, and two clusters
-// with the same keys would run side by side.
+// with the same keys would run side by side. It also refuses while a majority of the control planes is only switched off.
 func (s *restorer) checkSilent(r *etcdRestoration) error {
 	vmids := s.vmids()
 	return refused(s.cluster.place.CompleteError(cmp.Or(r.seen.StillRun(vmids), r.seen.MajorityIsOff(vmids))))

@@ -30,7 +30,7 @@ type (
 		// Engine reports whether the engine does the step. The engine's own output is [EngineOutput].
 		Engine bool
 	}
-	// Note is a message of the engine or a provider.
+	// Note is a message without a step: of the operation itself, such as a warning, of the engine, or of a provider.
 	Note struct{ Text string }
 	// Waiting is what the operation of the previous [Progress] waits for.
 	Waiting struct{ Wait }

@@ -46,7 +46,7 @@ type KubeconfigOptions struct {
 	TTL time.Duration
 }
 
-// Check refuses a user or a lifetime that cannot be had.
+// Check refuses a user, a group or a lifetime that cannot be had.
 func (k KubeconfigOptions) Check() error {
 	switch {
 	case k.User == "":

@@ -23,7 +23,7 @@ func (s *session) keptCopies() keptCopies {
 	return keptCopies{Operator: s.Operator, cluster: s.inState()}
 }
 
-// status returns the newest copies of the cluster on this machine. They are expected if there is a cluster and it is not that of a rehearsal.
+// status returns the newest copies of the cluster, on this machine and in its buckets. They are expected if there is a cluster and it is not that of a rehearsal.
 func (c keptCopies) status(ctx context.Context) (status.Copies, error) {
 	snapshots, err := c.EtcdSnapshots()
 	if err != nil {

@@ -27,7 +27,7 @@ type MergedKubeconfig struct {
 	File string
 	// Copy of the file as it was before its first change by em-infra, if this was that change; else empty.
 	Copy string
-	// Context is the name of the context; that of the cluster.
+	// Context is the name of the cluster's context; empty after [Operator.UnmergeKubeconfig].
 	Context string
 	// Changed is whether the content of the file was changed.
 	Changed bool

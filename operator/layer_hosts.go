@@ -105,7 +105,7 @@ func printedBy(command *apitype.ResourceV3) string {
 	return printed
 }
 
-// findByHand implements [layer]: pools, networks, storages, the access control and tokens are made by Commands, which no refresh reads.
+// findByHand implements [layer]: all objects of a stack of hosts that Commands have made, since no refresh reads those.
 func (h hostsLayer) findByHand(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3) outOfBand {
 	var seen outOfBand
 	for _, pool := range h.File.Pools {

@@ -158,7 +158,7 @@ func (o *Operator) checkNamed(content Content) error {
 }
 
 // checkNotNeeded refuses to delete the systems of an inventory while nodes on the host have some of them as nameservers: the nodes could not pull an
-// image any more.
+// image any more. It also refuses if the files of a stack that may name them are not valid.
 func (o *Operator) checkNotNeeded(ctx context.Context, content Content, host pve.Connection) error {
 	if _, areSystems := content.(systemsLayer); !areSystems {
 		return nil

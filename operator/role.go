@@ -33,7 +33,7 @@ func (p *PrivilegePlan) Err() error {
 type RoleOnHost struct {
 	// Endpoint is the URL of the host.
 	Endpoint string `json:"endpoint"`
-	// RoleFound says that the role is there.
+	// RoleFound reports whether the role exists.
 	RoleFound bool `json:"roleFound"`
 	// MissingFromRole are the privileges that the role lacks.
 	MissingFromRole []string `json:"missingFromRole"`

@@ -42,7 +42,7 @@ func (r running) renamed(nodes inventory.Nodes) (renamed []risk.RenamedVolume) {
 	return renamed
 }
 
-// Add adds the answer of a node; the zero answer is none. An API server that is newer than the kubelets, as an upgrade of Kubernetes
+// Add adds the answer of a node; the zero answer is none. An API server of another version than the kubelet, as an upgrade of Kubernetes
 // that stopped halfway leaves it, is judged like a node of its own.
 func (r *running) Add(name string, seen nodeops.Observation) {
 	talos, kubelet := parsed(seen.Talos), parsed(seen.Kubelet)

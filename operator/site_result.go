@@ -9,7 +9,7 @@ import (
 // SiteOutcome is what came of a stack of a site.
 type SiteOutcome string
 
-// The outcomes, the better ones first.
+// The outcomes, from the least to the most serious.
 const (
 	// SiteNotBegun is that of the stacks after the one that a run has stopped at.
 	SiteNotBegun SiteOutcome = "not begun"
@@ -25,7 +25,8 @@ const (
 	SiteFailed SiteOutcome = "failed"
 )
 
-// outcomes are all of them, from the best to the worst: a failure counts more than a refusal, and that more than changes.
+// outcomes are all of them, from the least to the most serious: a failure counts more than a refusal, and that more than changes. A stack that
+// was not begun counts least, since the one that the run stopped at has an outcome of its own.
 var outcomes = []SiteOutcome{SiteNotBegun, SiteWell, SiteChanges, SiteRefused, SiteNotSound, SiteFailed}
 
 // outcomeOf returns what the error of an operation on a stack means.

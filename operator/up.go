@@ -36,7 +36,7 @@ type UpOptions struct {
 type UpResult struct {
 	// Kind is the kind of the stack. All that is about a cluster is empty for another kind than [KindPlatform].
 	Kind Kind
-	// Last is the last phase of the run. There are outputs only after [Verify].
+	// Last is the last phase of the run. There are outputs only after the last one, verify.
 	Last Phase
 	// Outputs are the stack's outputs; two of them are secrets.
 	Outputs stacks.Outputs

@@ -42,7 +42,7 @@ func (c conclusion) verification(ctx context.Context) (verification, error) {
 }
 
 // run waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks. If machines are
-// off, the limit is shorter. A problem that waiting cannot solve ends the wait at once.
+// off, or their host is silent, the limit is shorter. A problem that waiting cannot solve ends the wait at once.
 func (v verification) run(ctx context.Context) (status.Report, error) {
 	began := v.clock.Now()
 	report, err := v.untilWell(ctx)

@@ -22,7 +22,7 @@ func newToolsCommand() *cobra.Command {
 	return command
 }
 
-// toolsFlags are the flags of both commands.
+// toolsFlags are the flags of `tools install` and `tools list`.
 type toolsFlags struct {
 	output     string
 	official   bool

@@ -119,6 +119,7 @@ func (r Remote) keyOf(ctx context.Context, snapshot Snapshot) (string, error) {
 
 // Prune deletes the snapshots of this cluster that the rule does not keep, with their descriptions, and returns their names, newest first. A snapshot
 // without a description is not one of this tool and stays, unless the cluster itself stored it and the rule applies to those, too.
+// The snapshots in [Remote.Spared] stay.
 func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
 	ours, err := r.own(ctx)
 	if err != nil {

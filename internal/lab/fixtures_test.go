@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	// roleVariable makes the test binary a lab's process: "serve" is a real one, "mute" one that ends without a message.
+	// roleVariable makes the test binary a lab's process: "serve" is a real one, "mute" one that ends without a message, "slow" one that sends none
+	// for a long time.
 	roleVariable = "EM_INFRA_TEST_ROLE"
 	dirVariable  = "EM_INFRA_TEST_DIR"
 )

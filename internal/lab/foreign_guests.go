@@ -36,7 +36,7 @@ func (g *foreignGuests) powerOff(vmid int) bool {
 }
 
 // bootsOtherSystem reports whether the first bootable drive of a machine has another system than Talos. A disk that began blank
-// has what was installed on it, which only Talos does in the lab; an ISO is Talos' unless it stands in for another one.
+// has what was installed on it: Talos, unless its origin is the ISO of another system; an ISO is Talos' unless it stands in for another one.
 func bootsOtherSystem(m proxmox.Machine) bool {
 	for _, drive := range bootOrder(m) {
 		if drive == m.ISODrive && m.ISO != "" {

@@ -62,7 +62,7 @@ func (c Change) Moves() bool { return c.moves }
 // Difference returns the change in words, such as "memory 8192 → 16384 MiB".
 func (c Change) Difference() string {
 	before, after := propertymap.At(c.before, c.path), propertymap.At(c.after, c.path)
-	if !isPlain(before) || !isPlain(after) || before == after { // equal: the state contains only that it differs
+	if !isPlain(before) || !isPlain(after) || before == after { // equal: the state records that it differs, but not how
 		return c.label
 	}
 	words := fmt.Sprintf("%s %v → %v", c.label, before, after)

@@ -68,7 +68,7 @@ func (p Pipeline) Shell(name string, indent int) (string, error) {
 	return margin + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+margin), nil
 }
 
-// Text returns the pipeline without the line that [Write] puts before it.
+// Text returns the pipeline without the line that [Pipeline.Write] puts before it.
 func (p Pipeline) Text() (string, error) {
 	return p.execute(string(p.Forge) + ".yml")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hostspec"
 )
 
-// wired is a host whose only bridge has its address, on two ports.
+// wired is a host whose only bridge has its address, and a port.
 func wired(t *testing.T) *emulated {
 	t.Helper()
 	return newHost(t, func(c *proxmox.Config) {

@@ -50,7 +50,7 @@ func (p property) own() string {
 }
 
 func (p property) bytes() int64 {
-	if p.own() == "" && p.Source != "LOCAL" {
+	if p.own() == "" {
 		return 0
 	}
 	return p.size()

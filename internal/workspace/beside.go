@@ -17,7 +17,7 @@ func (w *Workspace) Beside() ([]*Workspace, error) {
 	var others []*Workspace
 	for _, stack := range stacks {
 		if stack == w.Stack {
-			continue // with --inventory, its own folder is the one to be changed
+			continue // also if --inventory names another folder than its stack file
 		}
 		other, err := Real(w.Root, stack, "")
 		if err != nil || other.Inventory == w.Inventory || filepath.Dir(other.Inventory) != filepath.Dir(w.Inventory) {

@@ -93,7 +93,8 @@ func (k *killer) hits(m history.Move) bool {
 	case "all":
 		victims = append(victims, k.descendants(tool)...)
 	case "host":
-		victims, k.hostDied = k.lab(), true
+		victims = k.lab()
+		k.hostDied = len(victims) > 0
 	case "interrupt":
 		signal = syscall.SIGINT
 	case "interrupt-twice":

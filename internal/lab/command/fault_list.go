@@ -17,9 +17,9 @@ import (
 
 // FaultList is the output of `fault list`.
 type FaultList struct {
-	// Kinds are all faults that there are.
+	// Kinds are all kinds of faults.
 	Kinds []fault.Kind `json:"kinds"`
-	// Set are those that were asked for.
+	// Set are the faults that are set.
 	Set []fault.State `json:"set"`
 }
 

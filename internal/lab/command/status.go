@@ -20,28 +20,28 @@ type LabStatus struct {
 	Process int `json:"process,omitempty"`
 	// Host is the name of the emulated host.
 	Host string `json:"host"`
-	// Release is that of Proxmox VE which it is.
+	// Release of Proxmox VE that the host emulates.
 	Release string `json:"release"`
 	// Proxmox is the URL of its API.
 	Proxmox string `json:"proxmox"`
 	// Factory is the URL of the Image Factory.
 	Factory string `json:"factory"`
-	// Network is where the nodes have their addresses, the first one of several.
+	// Network of the addresses of the nodes; the first one, if there are several.
 	Network string `json:"network"`
 	// Clusters are the networks of the clusters in a lab that several stacks share.
 	Clusters []lab.ClusterNetwork `json:"clusters,omitempty"`
-	// TimeScale is what the times of a small server are multiplied by.
+	// TimeScale is the factor by which the durations of a small server are multiplied.
 	TimeScale float64 `json:"timeScale"`
 	// Seed decides which faults with a probability occur.
 	Seed string `json:"seed"`
-	// Kubernetes are the releases of Kubernetes that it can run, the oldest first. In place of a minor release that is not among them it
-	// runs the next older one, else the oldest. Empty without Kubernetes.
+	// Kubernetes are the releases of Kubernetes that it can run, the oldest first. For a minor release that is not among them it runs the
+	// next older one, else the oldest. Empty without Kubernetes.
 	Kubernetes []string `json:"kubernetes"`
-	// Log is the file that the lab writes what goes wrong in it to.
+	// Log is the path of the file in which the lab logs its errors.
 	Log string `json:"log"`
-	// HostCalls is the file of the calls that the host was asked.
+	// HostCalls is the path of the file with the calls to the host.
 	HostCalls string `json:"hostCalls"`
-	// NodeCalls is the file of the calls that the nodes were asked.
+	// NodeCalls is the path of the file with the calls to the nodes.
 	NodeCalls string `json:"nodeCalls"`
 }
 

@@ -17,16 +17,15 @@ var ErrFault = errors.New("fault")
 
 // Kind is a fault that can be set.
 type Kind struct {
-	// Name is what it is asked for by.
+	// Name of the kind, by which a fault is set.
 	Name string `json:"name"`
 	// About is what happens, in one line.
 	About string `json:"about"`
-	// Source is where it was met: the page docs/failures.md, or the file of Proxmox VE
-	// or Talos that has it.
+	// Source is where it was observed: the page docs/failures.md, or the file of Proxmox VE or Talos that causes it.
 	Source string `json:"source"`
-	// Once says that it occurs one time, where a fault does not say how often.
+	// Once reports whether it occurs one time unless the fault sets a number.
 	Once bool `json:"once,omitempty"`
-	// Calls says that it occurs at calls, so that it can be narrowed to an endpoint.
+	// Calls reports whether it occurs at calls, so that it can be limited to an endpoint.
 	Calls bool `json:"calls,omitempty"`
 }
 
@@ -42,18 +41,17 @@ func (k Kind) ForUsers() Kind {
 
 // Fault is a request for a fault.
 type Fault struct {
-	// Name is that of a Kind.
+	// Name is the name of a kind.
 	Name string `json:"name"`
-	// Node, VMID and Endpoint narrow it to a host, a VM, and a method: the template of a path of Proxmox VE's API, or
-	// the full name of a gRPC method of Talos'.
+	// Node limits it to a host.
 	Node string `json:"node,omitempty"`
-	// VMID narrows it to a VM.
+	// VMID limits it to a VM.
 	VMID int `json:"vmid,omitempty"`
-	// Endpoint narrows it to a method.
+	// Endpoint limits it to a method: the template of a path of Proxmox VE's API, or the full name of a gRPC method of Talos.
 	Endpoint string `json:"endpoint,omitempty"`
-	// Nth is the only occasion that fails, counted from 1; 0 is not to count. With Times or a probability it is the first.
+	// Nth is the only occasion that fails, counted from 1; with Times or a probability, the first one. 0 is no limit.
 	Nth int `json:"nth,omitempty"`
-	// Times is how many occasions fail; 0 is once for a fault that is Once or has an Nth, and else all until it is cleared.
+	// Times is how many occasions fail. 0 is one for a kind that occurs once, and for an Nth without a probability; else all until it is cleared.
 	Times int `json:"times,omitempty"`
 	// Probability is the share of occasions that fail, above 0 and up to 1; 0 is all of them.
 	Probability float64 `json:"probability,omitempty"`
@@ -62,9 +60,9 @@ type Fault struct {
 // State is a fault that is set, with its counters.
 type State struct {
 	Fault
-	// Seen counts the occasions that it concerns.
+	// Seen is the number of occasions to which it applies.
 	Seen int `json:"seen"`
-	// Occurred counts those that failed.
+	// Occurred is the number of those that failed.
 	Occurred int `json:"occurred"`
 }
 

@@ -15,8 +15,8 @@ const downloadRetry = 5 * time.Second
 func isInstaller(ref string) bool { return strings.Contains(ref, "installer") }
 
 // download takes the time of a pull. An attempt that fails is repeated until the call ends. Only the kernel's log has the
-// cause, once (internal/pkg/containers/image/image.go, Pull, and the retries of siderolabs/go-retry). An image that does not
-// exist is an error at once, which the caller detects before.
+// cause, once (internal/pkg/containers/image/image.go, Pull, and the retries of siderolabs/go-retry). An installer image that does
+// not exist is an error at once, which the caller detects before.
 func (s *system) download(ctx context.Context, ref string) error {
 	step, took := StepImage, s.fleet.config.Durations.Image
 	if isInstaller(ref) {

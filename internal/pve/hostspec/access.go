@@ -87,7 +87,7 @@ type Token struct {
 	Comment string `json:"comment,omitempty"`
 	// Expires is when the token ends, in seconds since 1970 UTC; 0 for never.
 	Expires int64 `json:"expires,omitempty"`
-	// Separated is whether it has the privileges of its own permissions alone, and not those of its user.
+	// Separated is whether it has only those privileges of its user that its own permissions give, too. Otherwise it has all of its user.
 	Separated bool `json:"separated,omitempty"`
 	// Grants are all its permissions.
 	Grants []Grant `json:"grants,omitempty"`

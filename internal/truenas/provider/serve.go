@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// healthInterval is the time between two looks at whether the engine still runs. The plugin ends with it: as a script it is not found
-// among the processes of its folder.
+// healthInterval is the time between two looks at whether the engine still runs. The plugin ends with it. em-infra cannot end it as it ends
+// other plugins, by the folder of their programs: this one is started by a script, as another program.
 const healthInterval = 5 * time.Second
 
 // Serve serves the provider to the engine at an address until ctx ends. It writes its port to out, as the engine expects of a plugin

@@ -97,7 +97,8 @@ func (s Seen) MajorityIsOff(vmids map[string]int) error {
 		strings.Join(off, ", "), len(s.ControlPlanes))
 }
 
-// Target returns the control plane on which etcd starts from the snapshot: the first that answers, else the first.
+// Target returns the control plane on which etcd starts from the snapshot: the first one with data of etcd, else with an
+// empty data directory, else in maintenance mode, else of all.
 func (s Seen) Target() string {
 	best := s.ControlPlanes[0]
 	for _, node := range s.ControlPlanes {

@@ -45,7 +45,8 @@ func (s *collector) foreseen(what string, changes []string, err error) {
 }
 
 // takesBackups reports whether the storage of a backup job takes backups, now or once the inventory is applied: Proxmox VE defines a job without a
-// look at its storage, and the job then fails at night (pve-manager, PVE/API2/Backup.pm). Anything else takes none.
+// look at its storage, and the job then fails at night (pve-manager, PVE/API2/Backup.pm). Any other definition needs no
+// such check.
 func (s *collector) takesBackups(ctx context.Context, subject HostsSubject, wanted hostspec.Definition) bool {
 	name := wanted.Value("storage")
 	if wanted.Kind != hostspec.BackupJob || name == "" {

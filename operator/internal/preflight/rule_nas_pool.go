@@ -38,7 +38,7 @@ func checkPool(s *collector, storage inventory.Storage, nas NAS) {
 	}
 }
 
-// poolWorks reports whether a pool is there and has datasets, or could not be read.
+// poolWorks reports whether a pool is there and online, degraded or not, or could not be read.
 func (n NAS) poolWorks(name string) bool {
 	return n.Pools.Err != nil || slices.ContainsFunc(n.Pools.Value, func(p truenas.Pool) bool {
 		return p.Name == name && (p.Status == statusOnline || p.Status == statusDegraded)

@@ -12,7 +12,7 @@ import (
 //   - it depends on a target, if only as a child: the engine refuses the run, after everything else
 //     (resource/deploy/step_generator.go, determineAllowedResourcesToDeleteFromTargets);
 //   - something that is kept depends on it, and is no target either: the engine writes a state that contradicts itself, since what is kept
-//     stays where it was, and what the program registers no more goes to the end.
+//     stays where it was in the state, and the removed resource goes to the end.
 func Torn(seen []apitype.EngineEvent, targets []string, present []apitype.ResourceV3) (removed string) {
 	gone := removals(seen)
 	isLeftOut := func(urn resource.URN) bool { return gone[string(urn)] && !slices.Contains(targets, string(urn)) }

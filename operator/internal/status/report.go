@@ -39,7 +39,7 @@ type Report struct {
 	Credentials []Credential `json:"credentials,omitempty"`
 	// State summarises the engine's state.
 	State State `json:"state"`
-	// Copies are the newest copies of the cluster on this machine.
+	// Copies are the newest copies of the cluster, on this machine and in its buckets.
 	Copies Copies `json:"copies"`
 	// LostISOs are those that templates boot and that are not there.
 	LostISOs []pve.ISO `json:"lostISOs,omitempty"`

@@ -36,7 +36,7 @@ type Sources struct {
 	LastUpdate *Update
 	// Locks are the locks of the state.
 	Locks []recovery.Lock
-	// Copies are what is kept of the cluster on this machine.
+	// Copies are what is kept of the cluster, on this machine and in its buckets.
 	Copies Copies
 	// Talosconfig and Kubeconfig are outputs of the stack, secret; empty if it has none yet.
 	Talosconfig, Kubeconfig []byte

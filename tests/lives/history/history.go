@@ -44,7 +44,7 @@ type Move struct {
 // form is the text form of moves of a verb.
 type form struct{ ofNode, numbered bool }
 
-// Runs, by their arguments of em-infra. Before an adoption, the state is lost.
+// Runs are the names of the runs of em-infra and of pulumi. Before an adoption, the state is lost.
 var Runs = []string{"up", "preview", "status", "drift", "pulumi", "until-provision", "until-bootstrap", "only-verify", "only-bootstrap", "destroy", "restore-oldest", "snapshot-etcd", "restore-etcd", "adopt"}
 
 // Victims are the targets of a kill: SIGKILL, or SIGINT for the last two.
