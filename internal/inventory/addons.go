@@ -93,9 +93,8 @@ type GitRepository struct {
 	Tag string `yaml:"tag"`
 	// Interval between two fetches. Default: 1m.
 	Interval Interval `yaml:"interval" default:"1m"`
-	// SecretRef names the Secret with the credentials, made from git.identity and git.knownHosts for ssh, and from
-	// git.username and git.password for https, of secrets.sops.yaml or the stack's configuration. Required for ssh.
-	// Default: none.
+	// SecretRef names the Secret with the credentials. It is made from secrets.sops.yaml or the stack's configuration: from git.identity and
+	// git.knownHosts for ssh, from git.username and git.password for https. Required for ssh. Default: none.
 	SecretRef string `yaml:"secretRef"`
 }
 
@@ -149,7 +148,7 @@ type EtcdBackup struct {
 	// Recipient is the age key for which the snapshots are encrypted, age1…: talos-backup takes one. A change affects later snapshots
 	// only. Default: that of backups.recipients, if there is one only.
 	Recipient Recipient `yaml:"recipient"`
-	// Image of talos-backup. One in a registry of your own must be of the same release: others have other settings. Default:
+	// Image of talos-backup. An image in a registry of your own must be of the same release, since other releases have other settings. Default:
 	// ghcr.io/siderolabs/talos-backup:v0.1.0-beta.3.
 	Image string `yaml:"image" default:"ghcr.io/siderolabs/talos-backup:v0.1.0-beta.3"`
 }
@@ -178,7 +177,8 @@ type DevicePlugin struct {
 	TimeSlicing *TimeSlicing `yaml:"timeSlicing"`
 }
 
-// GPUOperator installs what offers GPUs by CDI, without driver and container toolkit, which are extensions of Talos.
+// GPUOperator is NVIDIA's gpu-operator, which offers GPUs by CDI. It installs neither driver nor container toolkit, since these are extensions of
+// Talos.
 type GPUOperator struct {
 	// Version of the chart gpu-operator, at least v26.3.1. A change upgrades it. Default: v26.3.3.
 	Version ChartVersion `yaml:"version"`

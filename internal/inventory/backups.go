@@ -11,10 +11,10 @@ import (
 
 // Backups are the snapshots of etcd: where they are, who can open them, and which of them stay.
 type Backups struct {
-	// Bucket is where the snapshots are kept as well, apart from the machine that runs em-infra, in the form of backend.url in Pulumi.yaml:
-	// s3://BUCKET?region=REGION, with endpoint=URL&use_path_style=true for a server of your own, or file:///FOLDER, such as that of a share.
-	// They are in STACK/etcd below it. The key comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: none, they are on that
-	// machine only. A change affects later snapshots only.
+	// Bucket is a second place for the snapshots, apart from the machine that runs em-infra. It has the form of backend.url in Pulumi.yaml:
+	// s3://BUCKET?region=REGION, with endpoint=URL&use_path_style=true for a server of your own, or file:///FOLDER, such as the folder of a share. The
+	// snapshots are in STACK/etcd below it. The key comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: none, they are on that machine
+	// only. A change affects later snapshots only.
 	Bucket BucketURL `yaml:"bucket"`
 	// Recipients are the age keys for which snapshots are encrypted, age1…, as age-keygen prints them: each of their owners can open
 	// one. Default: none, the passphrase of the stack opens them. A change affects later snapshots only.
@@ -23,13 +23,13 @@ type Backups struct {
 	Keep Keep `yaml:"keep"`
 }
 
-// Keep is the rule by which snapshots stay: one that any of its numbers keeps stays. It is applied each time that one is taken.
+// Keep is the rule by which snapshots stay: a snapshot stays if any of the numbers keeps it. The rule is applied each time that a snapshot is taken.
 type Keep struct {
-	// Last is the number of the newest snapshots of each reason, such as those from before an up. Default: 20.
+	// Last is how many of the newest snapshots of each reason stay, such as those from before an up. Default: 20.
 	Last int `yaml:"last" min:"1" max:"1000" default:"20"`
-	// Daily is the number of days of which the newest snapshot stays. Default: 7.
+	// Daily is the number of days that keep their newest snapshot. Default: 7.
 	Daily int `yaml:"daily" min:"0" max:"1000" default:"7"`
-	// Weekly is the number of weeks of which the newest snapshot stays. Default: 4.
+	// Weekly is the number of weeks that keep their newest snapshot. Default: 4.
 	Weekly int `yaml:"weekly" min:"0" max:"1000" default:"4"`
 }
 

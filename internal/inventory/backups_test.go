@@ -24,7 +24,7 @@ func TestBackups(t *testing.T) {
 	require.Equal(t, "age1mlctyyjug8tcnuefthugadpauuc3yv6j0udwhprcd5va02vu6amqp43328", every.Recipients[0].String())
 }
 
-// A private key in the place of a public one is a mistake that must not spread it further.
+// The error about a private key in the place of a public one must not repeat the private key.
 func TestAPrivateKeyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 

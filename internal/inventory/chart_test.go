@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// What a chart is given is what Helm itself would read from the same text.
+// The values that a chart gets are those that Helm itself would read from the same text.
 func TestValuesAreData(t *testing.T) {
 	t.Parallel()
 	values, err := inventory.Values("a: {b: [1, two, 3.5, true]}\nsince: 2024-01-01\n").Map()

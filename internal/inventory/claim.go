@@ -2,29 +2,29 @@ package inventory
 
 import "github.com/em-infra/em-infra/internal/inventory/strictyaml"
 
-// Claimant is the inventory of a stack that has something on hosts to itself: guests, or what hosts are configured with.
+// Claimant is the inventory of a stack that claims something on hosts for itself: guests, or parts of the hosts' configuration.
 type Claimant interface {
 	// Hosts returns the nodes of Proxmox VE that it concerns.
 	Hosts() []string
-	// Claims returns what it has to itself.
+	// Claims returns what the stack claims for itself.
 	Claims() []Claim
 }
 
-// Claim is something that a stack has to itself on the hosts of a site.
+// Claim is something on the hosts of a site that only one stack may have.
 type Claim struct {
 	// ID is equal for two claims of the same thing.
 	ID ClaimID
-	// Owner is what the thing is for its stack, like "the VMID of cp-1".
+	// Owner describes the thing as part of its stack, like "the VMID of cp-1".
 	Owner string
 	// Do is what to do if another stack has it.
 	Do string
-	// File is where it is written, At its place there, and Source the file without its defaults.
+	// File is the file that contains it, At is its place there, and Source is the file without its defaults.
 	File   string
 	At     *strictyaml.Path
 	Source *strictyaml.Document
 }
 
-// ClaimID tells claims apart. The zero host is for what is unique on all hosts.
+// ClaimID distinguishes claims. Host is empty for a thing that is unique on all hosts.
 type ClaimID struct{ Kind, Host, Value string }
 
 // Kinds of claims.

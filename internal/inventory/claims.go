@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Claims implements [Claimant]: what the machines and the API of the inventory have to themselves, in the order of the files.
+// Claims implements [Claimant]: it returns what the machines and the API of the inventory claim for themselves, in the order of the files.
 func (i *Inventory) Claims() []Claim {
 	all := []Claim{{
 		ID: ClaimID{Kind: claimedCluster, Value: i.Cluster.Name}, Owner: "the name of the cluster", Do: "choose another name", At: key("name"),
@@ -32,7 +32,8 @@ func (i *Inventory) Claims() []Claim {
 	return all
 }
 
-// templateClaim is the VMID of the template. A template may be shared, so it is compared with machines and is no claim itself.
+// templateClaim returns the VMID of the template in the form of a claim. Stacks may share a template, so its VMID is compared with other stacks'
+// machines, but is no claim itself.
 func (i *Inventory) templateClaim() Claim {
 	return Claim{
 		ID: ClaimID{Kind: ClaimedVMID, Value: strconv.Itoa(i.Cluster.Proxmox.Template.VMID)}, Do: AnotherVMID,
@@ -86,13 +87,13 @@ type tagged struct {
 	vlan   int
 }
 
-// network is the network of the nodes in a tagged VLAN; false for an untagged one, which has no name of its own.
+// network returns the tagged VLAN that the nodes are in. It returns false if they are untagged, since an untagged network has no name of its own.
 func (i *Inventory) network() (tagged, bool) {
 	n := i.Cluster.Network
 	return tagged{n.Bridge, n.VLAN}, n.VLAN != 0
 }
 
-// claimsNetwork returns the fault of an inventory whose nodes are in a VLAN in which another stack has another network.
+// claimsNetwork returns a fault, and true, if another stack has a different network in the VLAN of the nodes.
 func (i *Inventory) claimsNetwork(stack string, other *Inventory) (fault, bool) {
 	here, isTagged := i.network()
 	there, isTaggedToo := other.network()

@@ -36,8 +36,8 @@ type Cluster struct {
 
 // Upgrade is how changes come to nodes that run: which node is upgraded first, and how many nodes are away at a time.
 type Upgrade struct {
-	// Canary is the name of the node that another image of Talos comes to before all others. Default: none, control planes first,
-	// then workers, each as soon as it has the image. A change affects later upgrades only.
+	// Canary is the name of the node that gets another image of Talos before all others. Default: none, control planes first, then workers, each as soon
+	// as it has the image. A change affects later upgrades only.
 	Canary string `yaml:"canary"`
 	// PauseSeconds is how long the other nodes wait, in seconds, after the canary works again: the time in which you can look at it
 	// and interrupt the run. Default: 0. A change affects later upgrades only.

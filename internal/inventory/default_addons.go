@@ -5,8 +5,8 @@ import "github.com/em-infra/em-infra/internal/nvidia"
 // published is a chart as its authors publish it, in a version that the components were written for.
 type published struct{ repository, version string }
 
-// The charts of the addons: the newest releases, for the default Kubernetes, of lines that have had a patch, in what their
-// makers had published by August 2026. TestE2EPublishedCharts installs them (docs/testing.md); checked on 22 November 2026.
+// The charts of the addons. Each is the newest release for the default Kubernetes that its makers had published by August 2026, in a release line
+// that has had a patch. TestE2EPublishedCharts installs them (docs/testing.md); checked on 22 November 2026.
 var (
 	publishedCilium       = published{"https://helm.cilium.io", "1.19.6"}                             // of 16 July 2026
 	publishedApprover     = published{"https://postfinance.github.io/kubelet-csr-approver", "1.2.14"} // of 9 April 2026
@@ -16,7 +16,8 @@ var (
 	publishedGPUOperator  = published{"https://helm.ngc.nvidia.com/nvidia", "v26.3.3"}                // of the mirror of August 2026
 )
 
-// complete sets the sources of the charts that a cluster with a release of Talos installs. A chart on this machine has its own version.
+// complete sets the sources and versions of the charts that a cluster with this release of Talos installs. A chart on this machine is left unchanged,
+// since it has its own version.
 func (a *Addons) complete(talos string) {
 	if a.Cilium != nil {
 		publishedCilium.complete(&a.Cilium.Chart, &a.Cilium.Version)

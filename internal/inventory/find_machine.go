@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// FindVMID returns the VMID of the machine that is named by its node's name or by its VMID. A VMID need not belong to a node.
+// FindVMID returns the VMID of a machine, given the name of its node or its VMID. A given VMID need not belong to a node.
 func (i *Inventory) FindVMID(machine string) (int, error) {
 	return FindVMID(machine, "node", i.GuestNames(), func(at int) int { return i.Nodes[at].VMID })
 }
@@ -21,8 +21,8 @@ func (i *Inventory) GuestNames() []string {
 	return names
 }
 
-// FindVMID returns the VMID of a guest that is named by its name, one of names, or by its VMID. A VMID need not belong to one of them. The noun
-// is what they are.
+// FindVMID returns the VMID of a guest, given its VMID or its name, which is one of names. A given VMID need not belong to one of them. The noun is
+// the kind of guest, for the error.
 func FindVMID(guest, noun string, names []string, vmidOf func(at int) int) (int, error) {
 	if vmid, err := strconv.Atoi(guest); err == nil && vmid > 0 {
 		return vmid, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// FuzzParse: whatever the files hold, the answer is an inventory that prints and loads again, or a list of problems with
-// lines that exist; and it comes with bounded memory, so it is not expanded without an end. The seeds are all fixtures.
+// FuzzParse: any files give either an inventory that can be printed and loaded again, or a list of problems with lines that exist. Memory is bounded,
+// so nothing is expanded without end. The seeds are all fixtures.
 func FuzzParse(f *testing.F) {
 	for _, prefix := range []string{"valid", "invalid"} {
 		for _, dir := range golden.Folders(f, prefix) {

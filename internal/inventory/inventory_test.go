@@ -106,7 +106,7 @@ func TestDerivedMACsAreStable(t *testing.T) {
 	require.Equal(t, "BC:24:11:44:11:4C", load(t, "valid-every-key").Nodes[1].NICs[1].MAC.String())
 }
 
-// A file that is there but cannot be read is no problem of the inventory.
+// A file that exists but cannot be read is not reported as a problem of the inventory.
 func TestUnreadableInventory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func TestLineEndingsAndByteOrderMark(t *testing.T) {
 	requireSame(t, want, got)
 }
 
-// What the documentation of Talos asks for is never less than what Talos' own health check does.
+// The sizes that the documentation of Talos asks for are never below those that Talos' own health check asks for.
 func TestFloorsAreAboveTalosOwn(t *testing.T) {
 	t.Parallel()
 	const mebibyte, gibibyte = 1 << 20, 1 << 30

@@ -6,7 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/manifest"
 )
 
-// OtherKindError means that a folder has the inventory of another kind of stack than of a cluster.
+// OtherKindError means that the inventory in a folder is that of a stack other than a cluster.
 type OtherKindError struct {
 	// Dir is the folder.
 	Dir string

@@ -42,7 +42,7 @@ func TestRebaseIPv6(t *testing.T) {
 	require.Equal(t, netip.MustParseAddr("fe80::1"), moved.Cluster.Network.Gateway)
 }
 
-// There and back again is where it was.
+// Moving a network to another one and back again gives the original inventory.
 func TestRebaseIsReversible(t *testing.T) {
 	t.Parallel()
 	for _, fixture := range []string{"valid-minimal", "valid-ha", "valid-three-hosts", "valid-every-key"} {

@@ -30,7 +30,7 @@ func reloaded(t testing.TB, inv *inventory.Inventory) *inventory.Inventory {
 	return again
 }
 
-// Every valid inventory stays what it is through load → print → load, and then nothing in it is a default any more.
+// Every valid inventory is the same after load → print → load, and none of its values is a default any more.
 func TestPrintedInventoriesLoadTheSame(t *testing.T) {
 	t.Parallel()
 	for _, dir := range golden.Folders(t, "valid") {
@@ -48,7 +48,7 @@ func TestPrintedInventoriesLoadTheSame(t *testing.T) {
 	}
 }
 
-// The same holds for inventories that nobody thought of: any choice of the keys that may be left out.
+// The same holds for random inventories, with any choice of the optional keys.
 func TestPrintedRandomInventoriesLoadTheSame(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

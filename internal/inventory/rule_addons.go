@@ -56,7 +56,7 @@ func (c *checker) image(reference string, at *strictyaml.Path) {
 	}
 }
 
-// gpuRecipe checks the chart by which the Talos of the inventory offers GPUs, and refuses settings of the other one.
+// gpuRecipe checks the chart that offers GPUs with the inventory's version of Talos, and refuses settings of the other chart.
 func (c *checker) gpuRecipe(gpu GPUSupport, at *strictyaml.Path) {
 	talos, plugin, operator := c.inv.Cluster.Talos.Version.String(), at.Key("devicePlugin"), at.Key("operator")
 	refused, do := []*strictyaml.Path{operator}, "remove it, or set addons.gpu.devicePlugin"

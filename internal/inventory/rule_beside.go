@@ -17,9 +17,9 @@ type Beside struct {
 	SameEndpoint bool
 }
 
-// CheckBeside checks an inventory against another one whose machines may be in the same Proxmox VE: a copy with the same VMIDs
-// and addresses would adopt the other's machines. They share no VMID, address, MAC address, name and GPU, and no VLAN with different
-// networks. The error is a [*Problems].
+// CheckBeside checks an inventory against another one whose machines may be in the same Proxmox VE: a copy with the same VMIDs and addresses would
+// adopt the other's machines. The two must not share a VMID, address, MAC address, name or GPU, nor a VLAN with different networks. The error is a
+// [*Problems].
 func (i *Inventory) CheckBeside(other Beside) error {
 	check := &manifest.Checker{}
 	if !compare(check, i.Nodes.Hosts(), append([]Claim{i.templateClaim()}, i.Claims()...), other) {
@@ -34,8 +34,8 @@ func (i *Inventory) CheckBeside(other Beside) error {
 	return check.Err()
 }
 
-// CheckBeside checks the inventory of a stack that is no platform against that of another one whose guests may be in the same Proxmox VE: they
-// share no VMID, address, MAC address and name. The error is a [*Problems].
+// CheckBeside checks the inventory of a stack other than a platform against that of another stack whose guests may be in the same Proxmox VE: the two
+// must not share a VMID, address, MAC address or name. The error is a [*Problems].
 func CheckBeside(mine Claimant, other Beside) error {
 	check := &manifest.Checker{}
 	compare(check, mine.Hosts(), mine.Claims(), other)

@@ -75,7 +75,7 @@ nodes:
 	return inv
 }
 
-// TestWhatTwoStacksDoNotShare, beside VMIDs and addresses.
+// TestWhatTwoStacksDoNotShare: names, MAC addresses, GPUs and VLANs, in addition to the VMIDs and addresses of TestCheckBeside.
 func TestWhatTwoStacksDoNotShare(t *testing.T) {
 	t.Parallel()
 	const (
@@ -139,7 +139,7 @@ func TestWhatTwoStacksDoNotShare(t *testing.T) {
 	}
 }
 
-// TestTwoStacksOfOneProxmoxVE share VMIDs on different hosts, too, since they are unique in the whole of it.
+// TestTwoStacksOfOneProxmoxVE: two stacks must not share a VMID on different hosts either, since VMIDs are unique in the whole of a Proxmox VE.
 func TestTwoStacksOfOneProxmoxVE(t *testing.T) {
 	t.Parallel()
 	first, second := standing(t, "home", "vmhost", 101, 9000, 11, 10), standing(t, "next", "other", 101, 9000, 21, 20)

@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// etcdBackup checks that the pods of the addon can store snapshots in the bucket, and for whom they encrypt.
+// etcdBackup checks that the addon has one recipient to encrypt for, and that its pods can store snapshots in the bucket.
 func (c *checker) etcdBackup(backup EtcdBackup, at *strictyaml.Path) {
 	c.image(backup.Image, at.Key("image"))
 	switch recipients := len(c.inv.Cluster.Backups.Recipients); {

@@ -107,8 +107,8 @@ func (c *checker) secretName(name string, at *strictyaml.Path) {
 	}
 }
 
-// ownSecret refuses a name for the credentials of a source that the Secret of another addon has: the engine knows a Secret by its name
-// alone, whatever its namespace is (components/addon_secrets.go).
+// ownSecret refuses a name for the Secret of a source if the Secret of another addon has that name: the engine identifies a Secret by its name alone,
+// regardless of its namespace (components/addon_secrets.go).
 func (c *checker) ownSecret(name string, at *strictyaml.Path) {
 	addons := c.inv.Cluster.Addons
 	for _, taken := range []struct {

@@ -10,8 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// nameservers checks that the nodes can reach each name server, and that none is named twice. What other stacks have is checked by
-// [Inventory.Resolve].
+// nameservers checks that the nodes can reach each name server, and that none is named twice. [Inventory.Resolve] checks the systems of other stacks.
 func (c *checker) nameservers() {
 	network := c.inv.Cluster.Network
 	at := nameserversPath()
@@ -40,7 +39,7 @@ func (c *checker) nameservers() {
 // nameserversPath is the place of the nameservers in cluster.yaml.
 func nameserversPath() *strictyaml.Path { return key("network", "nameservers") }
 
-// serverAddress reports why the nodes cannot use the address of a server.
+// serverAddress returns why the nodes cannot use the address of a server; false if they can.
 func (c *checker) serverAddress(server netip.Addr) (problem fault, wrong bool) {
 	switch {
 	case server.IsUnspecified() || server.IsMulticast() || server.IsLoopback():
@@ -55,7 +54,7 @@ func (c *checker) serverAddress(server netip.Addr) (problem fault, wrong bool) {
 	}
 }
 
-// asFault returns an error that is a fault as one, and any other unchanged.
+// asFault returns the fault that an error contains, or else the error unchanged.
 func asFault(err error) (*fault, error) {
 	if problem := new(fault); errors.As(err, &problem) {
 		return problem, nil
@@ -75,8 +74,8 @@ type Systems interface {
 	Names() []string
 }
 
-// SystemsOf returns the systems of another stack of the project; nil for a stack that is not to be looked at. A [*strictyaml.Fault] as the error
-// is why none of them can be named.
+// SystemsOf returns the systems of another stack of the project; nil for a stack that is not to be looked at. An error that is a [*strictyaml.Fault]
+// is the reason why none of them can be named.
 type SystemsOf func(stack string) (Systems, error)
 
 // Resolve finds the addresses of the systems of other stacks that the inventory names. The error is a [*Problems] with everything that

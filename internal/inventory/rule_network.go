@@ -109,7 +109,7 @@ func (c *checker) gateway(gateway netip.Addr, cidr netip.Prefix, name, network s
 	}
 }
 
-// outside reports why a machine in a network cannot have the address.
+// outside returns why a machine in a network cannot have the address; false if it can.
 func outside(addr netip.Addr, cidr netip.Prefix, name string) (problem fault, wrong bool) {
 	first, last := hosts(cidr)
 	problem = fault{

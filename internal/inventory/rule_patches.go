@@ -36,8 +36,7 @@ func (c *checker) patches(patches []Patch, at *strictyaml.Path, report report) {
 	}
 }
 
-// installer checks that an image of a patch is of the inventory's release, to which each node is upgraded and with which it is
-// compared.
+// installer checks that an installer image in a patch is of the inventory's release: each node is upgraded to that release and compared with it.
 func (c *checker) installer(patch Patch, at *strictyaml.Path, report report) {
 	image, err := machineconfig.InstallerIn([]string{string(patch)})
 	talos := c.inv.Cluster.Talos.Version

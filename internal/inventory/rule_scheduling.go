@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// ordinaryPods checks that there is a node for the pods of a chart that tolerates no taint: its release would wait until its
+// ordinaryPods checks that there is a node for the pods of a chart that tolerate no taint. Without one, the chart's release would wait until its
 // timeout. If the user sets tolerations, nothing is checked.
 func (c *checker) ordinaryPods(values Values, addon *strictyaml.Path) {
 	if len(c.inv.Nodes) == 0 || strings.Contains(string(values), "tolerations:") || slices.ContainsFunc(c.inv.Nodes, c.takesOrdinaryPods) {

@@ -35,7 +35,7 @@ func (c *checker) storage() {
 	c.iscsi(storage.ISCSI, at.Key("iscsi"))
 }
 
-// datasetName refuses a name that a dataset before has, or whose resource in the state has the same name: two of them cannot be told apart.
+// datasetName refuses a name that an earlier dataset has, or that becomes the same name in the state, where the two could not be distinguished.
 func (c *checker) datasetName(before []StorageDataset, name string, at *strictyaml.Path) {
 	for i, other := range before {
 		holder := "datasets[" + strconv.Itoa(i) + "]"
@@ -51,7 +51,7 @@ func (c *checker) datasetName(before []StorageDataset, name string, at *strictya
 	}
 }
 
-// nameInState returns how a dataset is called in the state (components/truenas_storage.go).
+// nameInState returns the name of a dataset in the state (components/truenas_storage.go).
 func nameInState(dataset string) string { return strings.ReplaceAll(dataset, "/", "-") }
 
 func (c *checker) storageEndpoint(storage Storage, at *strictyaml.Path) {
@@ -130,7 +130,7 @@ func (c *checker) account(name string, at *strictyaml.Path) {
 	}
 }
 
-// datasetOrder refuses a dataset that stands before one that holds it.
+// datasetOrder refuses a dataset that is listed before the dataset that contains it.
 func (c *checker) datasetOrder(storage Storage, at int, path *strictyaml.Path) {
 	name := storage.Datasets[at].Name
 	for later := at + 1; later < len(storage.Datasets); later++ {

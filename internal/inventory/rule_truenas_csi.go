@@ -85,7 +85,7 @@ var ownKeys = map[string]string{
 	"iscsi.initiators": "storage.iscsi.initiators", "iscsi.networks": "storage.iscsi.initiators",
 }
 
-// secretParameters are parameters that open something.
+// secretParameters are parameters that contain a secret.
 var secretParameters = []string{"encryption.key", "encryption.passphrase", "iscsi.chapPeerSecret", "iscsi.chapSecret", "nvmeof.dhchapCtrlKey", "nvmeof.dhchapKey"}
 
 // unknownCompressions are algorithms of the box that the driver refuses (truenas/truenas-csi, pkg/driver/controller.go, ValidCompressionAlgorithms).

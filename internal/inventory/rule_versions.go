@@ -6,7 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
-// versions checks that Talos, Kubernetes, the contract and the machinery fit together. What the nodes run now is no matter here.
+// versions checks that Talos, Kubernetes, the contract and the machinery fit together, regardless of what the nodes run now.
 func (c *checker) versions() {
 	contracts, machinery, err := versions.Contracts()
 	if err != nil {

@@ -30,7 +30,7 @@ func (s Schedule) Next(after time.Time) time.Time {
 // MarshalText implements [encoding.TextMarshaler].
 func (s Schedule) MarshalText() ([]byte, error) { return []byte(s.text), nil }
 
-// UnmarshalText reads a schedule with the parser of Kubernetes, which takes no time zone in it, either (kubernetes v1.35,
+// UnmarshalText reads a schedule with the parser that Kubernetes uses. Like Kubernetes, it refuses a schedule with a time zone (kubernetes v1.35,
 // pkg/apis/batch/validation, validateCronJobSpec).
 func (s *Schedule) UnmarshalText(text []byte) error {
 	written := string(text)

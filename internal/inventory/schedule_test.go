@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// TestSchedulesAreInUTC, wherever em-infra runs: the controller of CronJobs is told so.
+// TestSchedulesAreInUTC: schedules are in UTC, regardless of where em-infra runs. The CronJob sets this time zone, too.
 func TestSchedulesAreInUTC(t *testing.T) {
 	t.Parallel()
 	berlin := time.FixedZone("CET", 3600)
@@ -28,7 +28,7 @@ func TestSchedulesAreInUTC(t *testing.T) {
 	require.Zero(t, inventory.Schedule{}.Next(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)), "never")
 }
 
-// TestWhatIsNoSchedule is refused and does not stop the program: the parser panics on a time zone without a schedule.
+// TestWhatIsNoSchedule: a text that is no schedule is refused and does not stop the program. The parser panics on a time zone without a schedule.
 func TestWhatIsNoSchedule(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "x", "TZ=UTC", "CRON_TZ=UTC", "* * * * * *", "60 * * * *", "@reboot", "@every", "0 0 31 4 *"} {

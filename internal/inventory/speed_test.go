@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// largeCluster has a name for which no two of 10,000 derived MAC addresses are the same: with 24 bits that is luck.
+// largeCluster has a name for which no two of 10,000 derived MAC addresses are the same. With 24 bits, other names can have duplicates.
 const largeCluster = `apiVersion: em-infra/v1alpha1
 kind: Cluster
 name: large-20
@@ -25,7 +25,7 @@ network: {cidr: 10.128.0.0/16, gateway: 10.128.0.1}
 proxmox: {host: vmhost, diskStorage: tank, template: {vmid: 9000}}
 `
 
-// largeNodes is nodes.yaml of three control planes and so many workers that there are count nodes.
+// largeNodes returns nodes.yaml with count nodes, three of them control planes and the others workers.
 func largeNodes(count int) string {
 	var text strings.Builder
 	text.WriteString("apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n")
@@ -39,7 +39,7 @@ func largeNodes(count int) string {
 	return text.String()
 }
 
-// BenchmarkParse is what validating costs, from the text of the files on. 1,000 nodes are to take 50 ms at most.
+// BenchmarkParse measures the validation of an inventory from the text of its files. 1,000 nodes must take 50 ms at most.
 func BenchmarkParse(b *testing.B) {
 	for _, count := range []int{10, 100, 1000, 10000} {
 		nodes := []byte(largeNodes(count))
@@ -57,8 +57,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// The cost is linear in the nodes: what a node of 10,000 has allocated, in number and in bytes, is no more than that of 1,000.
-// Allocations are counted, since seconds are those of the machine, too.
+// The cost is linear in the number of nodes: a node of 10,000 needs no more allocations and bytes than a node of 1,000. Allocations are counted
+// because times also depend on the machine.
 func TestCostIsLinear(t *testing.T) { //nolint:paralleltest // allocations of other tests would count
 	allocated := func(count int) (times, bytes uint64) {
 		nodes := []byte(largeNodes(count))
@@ -76,7 +76,7 @@ func TestCostIsLinear(t *testing.T) { //nolint:paralleltest // allocations of ot
 	require.Less(t, float64(largeBytes), 1.2*float64(smallBytes), "bytes for each node")
 }
 
-// As many nodes as the file may hold, all wrong: the answer is a list that somebody can read, and comes soon.
+// With as many nodes as the file may hold, all of them wrong, the result is a list that a user can read, and it comes soon.
 func TestProblemsAreLimited(t *testing.T) {
 	t.Parallel()
 	nodes := "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes: [" + strings.Repeat("{},", 10000) + "]\n"

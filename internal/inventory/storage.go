@@ -20,12 +20,12 @@ type Storage struct {
 	// CAFile is a file on this machine with the authority that signs the box's certificate, in PEM, relative to the folder of this
 	// file. Default: none, the authorities of this machine.
 	CAFile string `yaml:"caFile"`
-	// Username is whose API key is used. Default: em-infra.
+	// Username is the user whose API key is used. Default: em-infra.
 	Username string `yaml:"username" default:"em-infra"`
 	// Pool is the ZFS pool that holds the datasets. Required. A change creates the datasets in the other pool, empty.
 	Pool string `yaml:"pool" required:"true"`
-	// Protect keeps everything on the box when it is removed from this file or the stack is destroyed. With false, datasets that are
-	// empty are deleted, and others are kept until they are named. Default: true.
+	// Protect keeps everything on the box when it is removed from this file or the stack is destroyed. With false, empty datasets are deleted, and
+	// others are kept unless EM_INFRA_DELETE_DATASETS names them. Default: true.
 	Protect bool `yaml:"protect" default:"true"`
 	// Datasets are filesystems below the pool. Required.
 	Datasets []StorageDataset `yaml:"datasets" required:"true" min:"1" max:"50"`
@@ -67,9 +67,9 @@ type NFSShare struct {
 type StorageISCSI struct {
 	// Listen are addresses of the box. Default: 0.0.0.0, all of them. A change is made in place.
 	Listen []netip.Addr `yaml:"listen" default:"[0.0.0.0]" min:"1" max:"20"`
-	// Initiators are the IQNs that may log in; they become parameters of the iscsi classes of addons.truenas.csi, whose driver makes a
-	// group of its own for each volume. Default: none, everyone who reaches the box. A change is made in place, but Kubernetes refuses
-	// that of a class: delete the class first.
+	// Initiators are the IQNs that may log in; they become parameters of the iscsi classes of addons.truenas.csi, whose driver makes a group of its own
+	// for each volume. Default: none, everyone who reaches the box. A change is made in place, but Kubernetes refuses a change of the classes: delete
+	// such a class first.
 	Initiators []string `yaml:"initiators" max:"100"`
 }
 

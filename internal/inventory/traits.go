@@ -16,7 +16,7 @@ func (i *Inventory) Versions() versions.State {
 	return versions.State{Talos: i.Cluster.Talos.Version.Version, Kubernetes: i.Cluster.Kubernetes.Version.Version.Version}
 }
 
-// Traits returns what of the cluster a minor release of Talos may treat differently.
+// Traits returns the properties of the cluster that a minor release of Talos may treat differently.
 func (i *Inventory) Traits() versions.Traits {
 	gpu := i.Cluster.Addons.GPU
 	traits := versions.Traits{DevicePlugin: gpu != nil, OneFamilyOfNameservers: i.Cluster.Network.lacksNameservers()}

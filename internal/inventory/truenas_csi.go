@@ -13,8 +13,8 @@ import (
 type TrueNASCSI struct {
 	// StorageClasses of the driver. Required.
 	StorageClasses []StorageClass `yaml:"storageClasses" required:"true" min:"1" max:"20"`
-	// SkipVerify makes the driver accept any certificate of the box: it can compare no fingerprint and knows no caFile. It must be
-	// true with one of them in `storage`. A change is made in place; the driver reads it when it starts. Default: false.
+	// SkipVerify makes the driver accept any certificate of the box. The driver supports neither fingerprint nor caFile, so this must be true if
+	// `storage` has one of them. A change is made in place; the driver reads it when it starts. Default: false.
 	SkipVerify bool `yaml:"skipVerify"`
 	// IQNBase is the beginning of the names of iSCSI targets, the base name in the iSCSI settings of the box; `preflight` compares the
 	// two. It is written into each volume, so that a change affects new volumes only. Default: iqn.2005-10.org.freenas.ctl.
@@ -108,8 +108,8 @@ func (s Storage) APIURL() string {
 // iscsiPort is the registered port of iSCSI (RFC 7143, 13.1).
 const iscsiPort = 3260
 
-// ISCSIPortal returns where nodes log in to iSCSI, ADDRESS:PORT: the first IPv4 address that it listens on, or another name of the box if it
-// listens on all. It is empty without iSCSI, and with IPv6 addresses only.
+// ISCSIPortal returns where nodes log in to iSCSI, ADDRESS:PORT: the first IPv4 address that the service listens on, or the given host of the box if
+// it listens on all. It is empty without iSCSI, and with IPv6 addresses only.
 func (s Storage) ISCSIPortal(host string) string {
 	if s.ISCSI == nil {
 		return ""

@@ -47,6 +47,6 @@ func TestContract(t *testing.T) {
 	require.Equal(t, "v1.12", contract.String())
 	require.Negative(t, contract.Compare(inventory.Contract{Major: 1, Minor: 13}))
 	require.Positive(t, contract.Compare(inventory.Contract{Minor: 14}))
-	require.Zero(t, contract.Compare(contract)) //nolint:gocritic // equal to itself is what is asked
+	require.Zero(t, contract.Compare(contract)) //nolint:gocritic // the comparison with itself is intended
 	require.True(t, inventory.Contract{}.IsZero())
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// TestLoadWritten: the effective inventory of a rehearsal is read as it was, although its addresses are refused in an inventory of a
-// person. One that cannot be decoded is an error.
+// TestLoadWritten: the effective inventory of a rehearsal is read as it was, although its addresses are refused in an inventory that a user writes.
+// One that cannot be decoded is an error.
 func TestLoadWritten(t *testing.T) {
 	t.Parallel()
 	inv, err := inventory.Load("testdata/valid-minimal")

@@ -93,7 +93,7 @@ func (d *Day) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Time returns the begin of the day in UTC; zero for none.
+// Time returns the beginning of the day in UTC; the zero time for no day.
 func (d Day) Time() time.Time {
 	begin, err := time.Parse(time.DateOnly, string(d))
 	if err != nil {

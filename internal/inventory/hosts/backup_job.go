@@ -35,17 +35,17 @@ type BackupJob struct {
 
 // Keep is how many backups of a machine stay: the newest ones, and the newest one of each of so many hours, days, weeks, months and years.
 type Keep struct {
-	// Last are the newest backups. Default: none for themselves.
+	// Last is how many of the newest backups stay. Default: none, apart from those that the other numbers keep.
 	Last int `yaml:"last" min:"1"`
-	// Hourly is for how many hours. Default: none.
+	// Hourly is the number of hours that keep their newest backup. Default: none.
 	Hourly int `yaml:"hourly" min:"1"`
-	// Daily is for how many days. Default: none.
+	// Daily is the number of days that keep their newest backup. Default: none.
 	Daily int `yaml:"daily" min:"1"`
-	// Weekly is for how many weeks. Default: none.
+	// Weekly is the number of weeks that keep their newest backup. Default: none.
 	Weekly int `yaml:"weekly" min:"1"`
-	// Monthly is for how many months. Default: none.
+	// Monthly is the number of months that keep their newest backup. Default: none.
 	Monthly int `yaml:"monthly" min:"1"`
-	// Yearly is for how many years. Default: none.
+	// Yearly is the number of years that keep their newest backup. Default: none.
 	Yearly int `yaml:"yearly" min:"1"`
 }
 

@@ -69,7 +69,7 @@ func (c *checker) name(form limits.Name, name string, at *strictyaml.Path) {
 	c.hasForm(form, name, at, "choose another name")
 }
 
-// hasForm is name for a text that is no name, with what to do.
+// hasForm does the same as name for a text that is not a name; do is what to do about it.
 func (c *checker) hasForm(form limits.Name, text string, at *strictyaml.Path, do string) {
 	if text != "" && !form.Matches(text) {
 		c.report(at, fault{What: "is not valid in Proxmox VE", Rule: form.Words, Got: text, Do: do})

@@ -12,8 +12,8 @@ import (
 // oneStack is what to do about something that two stacks of hosts describe: each would put back what the other one changes.
 const oneStack = "describe it in one of the two stacks"
 
-// Claims implements [inventory.Claimant]: what the stack describes and no other one may describe as well, in the order of the file, and the
-// addresses of hosts. A pool is no claim, since several stacks may have machines in it.
+// Claims implements [inventory.Claimant]: it returns what no other stack may describe as well, and the addresses of hosts, in the order of the file.
+// A pool is no claim, since several stacks may have machines in it.
 func (i *Inventory) Claims() []inventory.Claim {
 	var all []inventory.Claim
 	add := func(host, kind, value, owner string, at *strictyaml.Path, do string) {

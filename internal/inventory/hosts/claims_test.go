@@ -13,7 +13,7 @@ import (
 
 const headOfHosts = "apiVersion: em-infra/v1alpha1\nkind: Hosts\nname: site\n"
 
-// everyClaim describes one of each thing that a stack of hosts has to itself.
+// everyClaim describes one of each thing that a stack of hosts claims for itself.
 const everyClaim = headOfHosts + `hosts:
   - name: vmhost
     timeZone: UTC
@@ -42,7 +42,7 @@ func parsed(t *testing.T, text string) *hosts.Inventory {
 	return inv
 }
 
-// TestTwoStacksOfHosts: what both describe is named at its place, but for pools, which several stacks use.
+// TestTwoStacksOfHosts: everything that both stacks describe is reported at its place in the file, except pools, which several stacks may use.
 func TestTwoStacksOfHosts(t *testing.T) {
 	t.Parallel()
 	beside := inventory.Beside{Stack: "other", Inventory: parsed(t, everyClaim), SameEndpoint: true}

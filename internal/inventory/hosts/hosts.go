@@ -106,15 +106,15 @@ type Addressed struct {
 	Gateway netip.Addr `yaml:"gateway"`
 	// Gateway6 is the default route of IPv6. Default: none. A host has one at most.
 	Gateway6 netip.Addr `yaml:"gateway6"`
-	// MTU in bytes, 1280 to 65520. Default: that of the device. A card or bond that the interface is made of gets it, too, if it has less, and keeps
-	// it when the interface goes or gets less; what is named here has at least as much.
+	// MTU in bytes, 1280 to 65520. Default: that of the device. A card or bond that the interface is made of gets this MTU, too, if its own is smaller,
+	// and keeps it when the interface is removed or gets a smaller one. An interface of this file that it is made of must have at least this MTU.
 	MTU int `yaml:"mtu"`
 	// Comment of the interface, in one line. Default: none.
 	Comment string `yaml:"comment"`
 }
 
-// Pool is a resource pool. The pool that it is nested in is listed, too, or exists. A pool that exists is used as it is; one that was made here
-// is deleted with the stack once it has no members.
+// Pool is a resource pool. The pool that contains it must be listed, too, or exist. A pool that exists is used as it is; one that was made here is
+// deleted with the stack once it has no members.
 type Pool struct {
 	// Name of the pool: up to three levels with / between them. Required. A change makes another pool.
 	Name string `yaml:"name" required:"true"`

@@ -45,6 +45,6 @@ type USBDevice struct {
 	Host string `yaml:"host" required:"true"`
 	// ID is vendor:product as `lsusb` shows it, e.g. 0658:0200. Required.
 	ID string `yaml:"id" required:"true"`
-	// Port is the bus and the port that the device is at, e.g. 1-2.1, to tell two of the same kind apart. Default: any port.
+	// Port is the bus and the port that the device is at, e.g. 1-2.1, to distinguish two of the same kind. Default: any port.
 	Port string `yaml:"port"`
 }

@@ -7,7 +7,7 @@ import "github.com/em-infra/em-infra/internal/inventory/manifest"
 type MetricServer struct {
 	// Name of the server, its ID in Proxmox VE. Required. A change makes another one.
 	Name string `yaml:"name" required:"true"`
-	// Type of the server; opentelemetry takes Proxmox VE 9. Required. A change removes the definition and makes it anew.
+	// Type of the server; opentelemetry needs Proxmox VE 9. Required. A change removes the definition and makes it anew.
 	Type MetricServerType `yaml:"type" required:"true"`
 	// Server is its address or DNS name. Required. A change is applied in place.
 	Server string `yaml:"server" required:"true"`

@@ -47,7 +47,7 @@ type VMIDRange struct {
 	Upper int `yaml:"upper" default:"1000000"`
 }
 
-// BandwidthLimits are limits of transfers in KiB/s; 0 is no limit. One that is left out has the default's.
+// BandwidthLimits are limits of transfers in KiB/s; 0 is no limit. A limit that is left out has the value of default.
 type BandwidthLimits struct {
 	// Default of the others. Default: no limit.
 	Default *int `yaml:"default" min:"0"`

@@ -14,10 +14,10 @@ import (
 // timeZone is the form of a name of the time zone database; the host refuses one that it does not have.
 var timeZone = regexp.MustCompile(`^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$`)
 
-// repositoryHandle is the form of a handle (proxmox-apt, repositories/standard.rs); which releases of Ceph there are, the host knows.
+// repositoryHandle is the form of a handle (proxmox-apt, repositories/standard.rs). Only the host knows which releases of Ceph there are.
 var repositoryHandle = regexp.MustCompile(`^(ceph-[a-z]+-)?(enterprise|no-subscription|test)$`)
 
-// settings checks what a host always has.
+// settings checks the time zone, the names and the repositories of a host.
 func (c *checker) settings(host Host, at *strictyaml.Path) {
 	if zone := host.TimeZone; zone != "" && !timeZone.MatchString(zone) {
 		c.report(at.Key("timeZone"), fault{What: "is no time zone", Rule: "a name of `timedatectl list-timezones`", Got: zone, Do: "write one like Europe/Berlin or UTC"})

@@ -37,7 +37,7 @@ var kindsOfStorages = map[StorageType]kindOfStorage{
 // setting is a key of a storage whose meaning depends on the type.
 type setting struct{ key, value string }
 
-// settings returns these keys in the order of the file's description; an empty value is not given.
+// settings returns these keys in the order in which the file is described. An empty value means that the key is not given.
 func (s Storage) settings() []setting {
 	return []setting{
 		{"path", s.Path}, {"shared", given(s.Shared)}, {"server", s.Server}, {"export", s.Export}, {"options", s.Options}, {"share", s.Share},

@@ -32,7 +32,7 @@ type File struct {
 	Data []byte
 }
 
-// ReadFile reads at most one byte more than is accepted.
+// ReadFile reads a file, but at most one byte more than is accepted.
 func ReadFile(name string) (File, error) {
 	opened, err := os.Open(name)
 	switch {
@@ -51,8 +51,8 @@ func ReadFile(name string) (File, error) {
 // Checker collects the problems of the files of an inventory.
 type Checker struct{ problems Problems }
 
-// Decode reads one file, whose header names the kind, into a struct. A file with a wrong header gets only that problem: all others would
-// follow from it. Without a document, nothing was read.
+// Decode reads one file, whose header names the kind, into a struct. A file with a wrong header gets only that problem: all others would follow from
+// it. If no document is returned, nothing was read.
 func (c *Checker) Decode(f File, kind string, into any) (*strictyaml.Document, error) {
 	if f.Missing {
 		c.Add(f.Name, finding("no such file", "", "", "create it, or name the folder that holds the inventory"))

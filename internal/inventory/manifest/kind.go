@@ -65,7 +65,7 @@ func (k Kind) About() string {
 	return string(k)
 }
 
-// KindOf returns the kind of the inventory in a folder. A folder without a file of any kind is that of a platform, whose loader says what
+// KindOf returns the kind of the inventory in a folder. A folder without a file of any kind counts as that of a platform, whose loader reports what
 // is missing. The error is a [Problems] for a folder with the files of two kinds.
 func KindOf(dir string) (Kind, error) {
 	var found []Kind
@@ -112,7 +112,7 @@ func IsInventory(dir string) bool {
 	})
 }
 
-// Choices returns the files by which kinds are told apart, in words.
+// Choices returns the files that distinguish the kinds, in words.
 func Choices() string {
 	var each []string
 	for _, one := range kinds {

@@ -1,3 +1,3 @@
-// Package otherstacks finds what the inventory of a cluster names of other stacks of its project: the addresses of systems, from the files of
-// their stacks. No state is read, so they are known before anything is brought up.
+// Package otherstacks finds the addresses of the systems that the inventory of a cluster names in other stacks of its project. It reads the files of
+// these stacks and no state, so the addresses are known before anything is brought up.
 package otherstacks

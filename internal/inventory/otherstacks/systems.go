@@ -13,9 +13,9 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// Resolve finds the addresses of the systems of other stacks that the inventory of a cluster names. dir is a folder of the project, which is
-// searched for only if it names one. The error is an [inventory.Problems] with everything that cannot be found, or the reason why files cannot
-// be read.
+// Resolve finds the addresses of the systems of other stacks that the inventory of a cluster names. dir is a folder of the project. The project is
+// searched for only if the inventory names such a system. The error is an [inventory.Problems] with everything that cannot be found, or the reason
+// why files cannot be read.
 func Resolve(inv *inventory.Inventory, dir string) error {
 	if len(inv.Cluster.Network.NamedSystems()) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func Resolve(inv *inventory.Inventory, dir string) error {
 	})
 }
 
-// Systems loads the inventory of a stack of systems of a project. A [*strictyaml.Fault] as the error is why it cannot be named.
+// Systems loads the inventory of a stack of systems of a project. An error that is a [*strictyaml.Fault] is the reason why the stack cannot be named.
 func Systems(root, stack string) (*systems.Inventory, error) {
 	stacks, err := workspace.Stacks(root)
 	if err != nil {

@@ -127,7 +127,7 @@ func TestWhatCannotBeNamed(t *testing.T) {
 	}
 }
 
-// TestWithoutAProject nothing can be named, and nothing is looked for that is not named.
+// TestWithoutAProject: without a project no system can be named. The project is not searched for if no system is named.
 func TestWithoutAProject(t *testing.T) {
 	t.Parallel()
 	_, inv := projectWith(t, "site/pihole")
@@ -136,7 +136,8 @@ func TestWithoutAProject(t *testing.T) {
 	require.NoError(t, otherstacks.Resolve(inv, t.TempDir()))
 }
 
-// TestTheAddressMovesWithTheNetwork in a rehearsal, and the effective inventory says it and is read again as the same file.
+// TestTheAddressMovesWithTheNetwork: in a rehearsal, the address of a system moves with the network. The effective inventory shows the address, and
+// is read again as the same file.
 func TestTheAddressMovesWithTheNetwork(t *testing.T) {
 	t.Parallel()
 	root, inv := projectWith(t, "site/pihole")

@@ -20,7 +20,7 @@ import (
 // root is the checkout, seen from this package's folder.
 const root = "../../.."
 
-// The generated files are those that the types and their comments make today.
+// The generated files match the types and their comments.
 func TestGeneratedFilesAreFresh(t *testing.T) {
 	t.Parallel()
 	if golden.Update() {
@@ -61,7 +61,7 @@ func content(t *testing.T, file string) any {
 	return value
 }
 
-// An editor has nothing to say against an inventory that is sound.
+// The schemas accept every valid inventory, so an editor reports no problem in it.
 func TestSchemasAcceptWhatIsSound(t *testing.T) {
 	t.Parallel()
 	schemas := compiled(t)
@@ -90,7 +90,7 @@ func TestSchemasAcceptWhatIsSound(t *testing.T) {
 	}
 }
 
-// What is wrong with a single value or key is seen by an editor already.
+// The schemas refuse a single wrong value or key, so an editor already reports it.
 func TestSchemasRefuseWhatOneValueShows(t *testing.T) {
 	t.Parallel()
 	schemas := compiled(t)

@@ -123,8 +123,8 @@ func (d *Document) Text() ([]byte, error) {
 // lineOf finds the number of a line in an error of the parser, whose other words may quote a value.
 var lineOf = regexp.MustCompile(`line (\d+)`)
 
-// Replace replaces the content by another in clear. It returns an error that wraps [ErrInvalid] or [ErrNotText] if that cannot be
-// one; it never quotes the text, and nothing has changed then.
+// Replace replaces the content with new content in clear. If the text is not valid content, nothing changes, and the error wraps [ErrInvalid] or
+// [ErrNotText] and never quotes the text.
 func (d *Document) Replace(text []byte) error {
 	branches, err := store().LoadPlainFile(text)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 )
 
-// of returns the place of one key.
+// of returns the keys of an environment that has only this key.
 func of(t *testing.T, key *ageidentity.X25519Identity) secrets.Keys {
 	t.Helper()
 	return inEnvironment(map[string]string{secrets.KeyVariable: key.String()}, "")

@@ -175,7 +175,7 @@ func unseal(tree *sops.Tree, key []byte, cipher aes.Cipher) error {
 
 func tampered() error { return remedy.Errorf("restore it from a backup", "%w", ErrTampered) }
 
-// inFile adds to the error of a value in the file how the file is changed.
+// inFile extends the error about a value in the file by the command that changes the file.
 func inFile(err error) error { return remedy.Extend(err, " with `em-infra secrets edit`") }
 
 // collect reads the values of a mapping, recursively. Names are not secret: sops does not encrypt them.

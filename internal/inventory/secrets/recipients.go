@@ -59,8 +59,8 @@ func (d *Document) AddRecipient(recipient string) error {
 	return nil
 }
 
-// RemoveRecipient makes a new data key that the recipient does not get. It may have kept what it could read: the values are to be
-// changed where they come from.
+// RemoveRecipient makes a new data key that the recipient does not get. The recipient may have kept what it could read, so the values must be changed
+// where they come from.
 func (d *Document) RemoveRecipient(recipient string) error {
 	present := d.Recipients()
 	at := slices.IndexFunc(present, func(r Recipient) bool { return r.Key == recipient })
@@ -96,7 +96,7 @@ func (d *Document) Rotate() error {
 	return nil
 }
 
-// onlyAge refuses keys that a new data key cannot be encrypted for here.
+// onlyAge refuses a file with keys of other kinds than age, or with several groups of keys: a new data key cannot be encrypted for them here.
 func (d *Document) onlyAge() error {
 	count := 0
 	for _, group := range d.tree.Metadata.KeyGroups {

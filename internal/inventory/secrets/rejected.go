@@ -67,7 +67,7 @@ func (d *Document) ReadRejected() ([]byte, error) {
 	return io.ReadAll(reader)
 }
 
-// DropRejected removes that file, if there is one.
+// DropRejected removes the file of a rejected edit, if there is one.
 func (d *Document) DropRejected() error {
 	if err := os.Remove(d.path + rejectedSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -28,8 +28,8 @@ type place struct {
 	file string
 }
 
-// placeOf returns the nearest rules from the project's root upwards that its Git repository has, as sops finds them when it runs in the
-// root; without any, a new file in the root. For a folder outside the project, it begins in that folder.
+// placeOf returns the nearest file of rules from the project's root up to the root of its Git repository, as sops finds it when it runs in the
+// project's root. Without any, it is a new file in the project's root. For a folder outside the project, the search begins in that folder.
 func placeOf(root, dir string) (place, error) {
 	if relative, err := filepath.Rel(root, dir); err != nil || strings.HasPrefix(relative, "..") {
 		root = dir
@@ -39,7 +39,8 @@ func placeOf(root, dir string) (place, error) {
 	return place{rules: rules, file: filepath.ToSlash(file)}, err
 }
 
-// nearestRules searches from a folder up to that of its Git repository. Rules above a repository are of its owner's other work.
+// nearestRules searches from a folder up to that of its Git repository. It ignores rules above the repository, which belong to other work of its
+// owner.
 func nearestRules(folder string) string {
 	own, found := filepath.Join(folder, RuleFile), ""
 	for at := folder; ; at = filepath.Dir(at) {
@@ -55,7 +56,7 @@ func nearestRules(folder string) string {
 	}
 }
 
-// exists reports whether something has that path. What cannot be looked at fails when it is read.
+// exists reports whether there is something at a path. It is true for a path that cannot be examined, whose reading then fails.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -73,8 +74,8 @@ func (p place) read() ([]byte, error) {
 	return text, err
 }
 
-// WriteRule sets the recipients of the secrets of a folder in the rules of the project, for plain `sops`. The first rule that matches
-// counts, so that of the file comes first; the others are unchanged. A folder outside the project has rules of its own.
+// WriteRule sets the recipients of the secrets of a folder in the rules of the project, for plain `sops`. sops uses the first rule that matches, so
+// the rule of the file comes first; the others are unchanged. A folder outside the project has rules of its own.
 func WriteRule(root, dir string, recipients []string) (string, error) {
 	p, err := placeOf(root, dir)
 	if err != nil {

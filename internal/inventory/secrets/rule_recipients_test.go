@@ -106,7 +106,7 @@ func TestRulesOfTheRepository(t *testing.T) {
 	require.Equal(t, "creation_rules:\n  - path_regex: ^infra/stacks/home/secrets\\.sops\\.yaml$\n    age: age1a\n  - path_regex: ^infra/\n    age: "+ana+"\n", string(text))
 }
 
-// TestTheRuleOfTheFileComesFirst, also when another was written before it meanwhile.
+// TestTheRuleOfTheFileComesFirst, also if another rule was written before it.
 func TestTheRuleOfTheFileComesFirst(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -75,7 +75,8 @@ func fieldsOf(t reflect.Type, prefix []int) ([]Field, error) {
 	return fields, setNumbers(fields, t)
 }
 
-// setNumbers sets the numbers that a struct returns from Numbers and not in its tags. For a key of a struct that is inline in it, its own count.
+// setNumbers sets the numbers that a struct returns from Numbers instead of having them in its tags. They replace the numbers that an inline struct
+// has for the same key.
 func setNumbers(fields []Field, t reflect.Type) error {
 	owner, has := reflect.Zero(t).Interface().(numbered)
 	if !has {

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// color is text that chooses its own words.
+// color is text with error messages of its own.
 type color string
 
 func (c *color) UnmarshalText(text []byte) error {
@@ -57,7 +57,7 @@ type document struct {
 	On     bool              `yaml:"on"`
 }
 
-// decode reads a document and words what is wrong with it, one finding to a line.
+// decode reads a document and returns the value and all findings, one in each line.
 func decode(t *testing.T, text string) (document, string) {
 	t.Helper()
 	var value document
@@ -81,7 +81,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, document{Color: "red", Count: 3, Deep: inner{Size: 5, Name: "five"}, Words: []string{"a", "b"}}, value)
 }
 
-// What a document gives comes on top of a struct's default, key by key; a list replaces its default.
+// The keys of a document are merged over a struct's default, one by one; a list replaces its default.
 func TestDefaultsAreMerged(t *testing.T) {
 	t.Parallel()
 	value, wrong := decode(t, "color: green\ncount: 7\ndeep: {size: 2}\nmaybe: {size: 1}\nwords: []\ntable: {x: {name: y}}\non: true\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Claims implements [inventory.Claimant]: what the systems and the templates of images have to themselves, in the order of the file.
+// Claims implements [inventory.Claimant]: it returns what the systems and the templates of images claim for themselves, in the order of the file.
 func (i *Inventory) Claims() []inventory.Claim {
 	var all []inventory.Claim
 	add := func(name, kind, value string, at *strictyaml.Path, do string) {

@@ -50,8 +50,7 @@ containers:
 	return inv
 }
 
-// TestSystemsShareNothingWithACluster, compared in both directions: what a stack of systems has to itself, no cluster has, and the other way
-// round.
+// TestSystemsShareNothingWithACluster: a stack of systems and a cluster must not claim the same thing, and each is checked against the other.
 func TestSystemsShareNothingWithACluster(t *testing.T) {
 	t.Parallel()
 	pihole := dns(t, "pihole", 211, 5)

@@ -37,7 +37,7 @@ func (c *checker) appliances() {
 	}
 }
 
-// installation checks that a machine says where its system comes from, once.
+// installation checks that a machine has exactly one of image and ISO, from which its system comes.
 func (c *checker) installation(machine VirtualMachine, at *strictyaml.Path) {
 	image, iso := c.given(at.Key("image")), c.given(at.Key("iso"))
 	switch {

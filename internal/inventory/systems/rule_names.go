@@ -54,7 +54,7 @@ func (c *checker) name(form limits.Name, name string, at *strictyaml.Path) {
 	c.report(at, fault{What: "is not valid in Proxmox VE", Rule: form.Words, Got: name, Do: "choose another name"})
 }
 
-// ownName is the same for a value that may be a default, which is reported where it is given.
+// ownName does the same as name if the value is written at this place. A default is reported where it is written.
 func (c *checker) ownName(form limits.Name, name string, at *strictyaml.Path) {
 	if c.given(at) {
 		c.name(form, name, at)

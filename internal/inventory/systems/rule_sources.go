@@ -24,9 +24,9 @@ func (i Image) File() string {
 	return fmt.Sprintf("%s-%d.%s", i.Name, i.VMID, format)
 }
 
-// File returns the name that the file of a template of containers gets on its hosts. That of the URL would not do: images.linuxcontainers.org calls
-// every template rootfs.tar.xz, and a host refuses to download a file of a name that it has with another checksum (pve-common, Tools.pm,
-// download_file_from_url).
+// File returns the name that the file of a template of containers gets on its hosts. The name in the URL cannot be used: images.linuxcontainers.org
+// calls every template rootfs.tar.xz, and a host refuses to download a file if it has one with the same name and another checksum (pve-common,
+// Tools.pm, download_file_from_url).
 func (t ContainerTemplate) File() string {
 	return fileOf(t.Name, t.Checksum, archive.FindString(t.URL.Path))
 }
@@ -80,7 +80,7 @@ func unknownSource[T any](noun, list, name string, known map[string]T) fault {
 	return problem
 }
 
-// image checks that Proxmox VE can import the file: it decompresses none of that content (pve-storage, API2/Storage/Status.pm).
+// image checks that Proxmox VE can import the file: Proxmox VE decompresses no files of this content type (pve-storage, API2/Storage/Status.pm).
 func (c *checker) image(image Image, at *strictyaml.Path) {
 	file := path.Base(image.URL.Path)
 	problem := fault{Got: image.URL.String()}

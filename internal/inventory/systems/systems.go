@@ -69,7 +69,7 @@ type Network struct {
 	SearchDomain string `yaml:"searchDomain"`
 }
 
-// Source is a file on the internet that a host downloads. A file is pinned by its checksum: that of today is another one tomorrow.
+// Source is a file on the internet that a host downloads. Its checksum pins it, since the URL may lead to another file tomorrow.
 type Source struct {
 	// URL of the file. Required. A change alone changes no system: the checksum says which file it is.
 	URL URL `yaml:"url" required:"true"`
@@ -91,8 +91,8 @@ type Image struct {
 	DiskStorage string `yaml:"diskStorage"`
 }
 
-// ISO is the disc of an installer, .iso, or compressed: .iso.gz, .iso.bz2 or .iso.zst, which the host decompresses. Each host of the machines
-// that have it in their drives downloads it, and keeps it. Another checksum is another disc, which comes into these drives instead.
+// ISO is the disc of an installer, .iso, or compressed: .iso.gz, .iso.bz2 or .iso.zst, which the host decompresses. Each host of the machines that
+// have it in their drives downloads it, and keeps it. Another checksum means another disc, which replaces the former one in these drives.
 type ISO struct {
 	// Name of the ISO in this file: a DNS-1123 label. Required.
 	Name string `yaml:"name" required:"true"`
@@ -180,8 +180,8 @@ type System struct {
 	SSHKeys []string `yaml:"sshKeys" max:"100"`
 	// Startup is the order at boot and shutdown of the host. Default: none. A change is made in place.
 	Startup *inventory.Startup `yaml:"startup"`
-	// OnBoot starts it when its host boots. Default: true. A change is made in place; of a container it is written once, and em-infra drift
-	// says what sets it.
+	// OnBoot starts it when its host boots. Default: true. A change is made in place; for a container it is written only once, and em-infra drift shows
+	// what sets it.
 	OnBoot bool `yaml:"onBoot" default:"true"`
 	// Protect forbids its deletion, here and by the flag of Proxmox VE. Default: false. A change is made in place.
 	Protect bool `yaml:"protect"`
@@ -203,8 +203,8 @@ type Snapshots struct {
 
 // NIC is a network card.
 type NIC struct {
-	// Address with the length of its subnet, e.g. 192.168.20.5/24, or dhcp. It must be given, but not for a machine with an iso, which sets it
-	// by itself. A virtual machine has it written once.
+	// Address with the length of its subnet, e.g. 192.168.20.5/24, or dhcp. It must be given, except for a machine with an iso, which sets it by itself.
+	// For a virtual machine it is written once.
 	Address Address `yaml:"address"`
 	// Gateway in the subnet. Default: network.gateway for the first card if it is in its subnet, else none. Not for a machine with an iso.
 	Gateway netip.Addr `yaml:"gateway"`

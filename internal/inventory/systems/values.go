@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Address is the address of a network card: one with the length of its subnet, or by DHCP. The zero value is none, which this file does not
-// know: that of a machine that is installed from an ISO.
+// Address is the address of a network card: an address with the length of its subnet, or one by DHCP. The zero value is an address that the file does
+// not have: that of a machine that is installed from an ISO.
 type Address struct {
 	netip.Prefix
 
@@ -119,8 +119,8 @@ func (OSType) Choices() []string {
 
 var errNoKey = errors.New("no key")
 
-// checkKey reports whether a text is a public key in the form of authorized_keys: its type, and the key in base64, which repeats the
-// type (RFC 4253, section 6.6).
+// checkKey returns an error if a text is not a public key in the form of authorized_keys: its type, and the key in base64, which repeats the type
+// (RFC 4253, section 6.6).
 func checkKey(text string) error {
 	fields := strings.Fields(text)
 	if len(fields) < 2 || strings.ContainsAny(text, "\n\r") {

@@ -49,7 +49,7 @@ func table(t *testing.T) string {
 	return text.String()
 }
 
-// releases are those that know a privilege.
+// releases returns which releases know a privilege, in words.
 func releases(row role.Row) string {
 	switch every := (role.Release{}); {
 	case row.Since != every:

@@ -42,8 +42,8 @@ type grant struct {
 // $valid_privs; F12).
 var nine = Release{Major: 9}
 
-// grants are exactly the privileges that the API methods require which the provider and this tool call ("permissions" in the
-// API schema of Proxmox VE). Only privileges that every path of a scope needs are listed.
+// grants are exactly the privileges that are required by the API methods that the provider and this tool call ("permissions" in the API schema of
+// Proxmox VE). Only privileges that every path of a scope needs are listed.
 var grants = []grant{
 	{
 		privilege: "Sys.Audit", scopes: []Scope{Root, Host},
@@ -174,9 +174,9 @@ type Need struct {
 	// GuestAgent is whether images contain QEMU's guest agent. Without one there is no agent to query, and VM.Monitor, which
 	// Proxmox VE 8 requires for that, also gives access to QEMU's monitor.
 	GuestAgent bool
-	// Snapshots is whether snapshots of systems are taken before changes. Whoever may take some may remove any.
+	// Snapshots is whether snapshots of systems are taken before changes. A token that may take snapshots may also remove any snapshot.
 	Snapshots bool
-	// Backups is whether backup jobs of pools are defined. Whoever may define one may make backups of its machines.
+	// Backups is whether backup jobs of pools are defined. A token that may define a job may also make backups of its machines.
 	Backups bool
 }
 

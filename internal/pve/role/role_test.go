@@ -27,7 +27,7 @@ func TestEveryPrivilegeIsKnownToItsRelease(t *testing.T) {
 	}
 }
 
-// TestTheGuestAgentsPrivilege follows the release, and is in a role only where there is an agent to ask.
+// TestTheGuestAgentsPrivilege: the privilege depends on the release, and a role has it only if there is an agent to query.
 func TestTheGuestAgentsPrivilege(t *testing.T) {
 	t.Parallel()
 	for release, privilege := range map[string]string{"8.4.1": "VM.Monitor", "9.0": "VM.GuestAgent.Audit", "9.1~beta": "VM.GuestAgent.Audit"} {
@@ -41,7 +41,7 @@ func TestTheGuestAgentsPrivilege(t *testing.T) {
 	}
 }
 
-// TestThePrivilegeForSnapshots is in a role only where systems have some, and is never superfluous.
+// TestThePrivilegeForSnapshots: a role has the privilege only if snapshots of systems are taken, and it is never superfluous.
 func TestThePrivilegeForSnapshots(t *testing.T) {
 	t.Parallel()
 	for _, release := range []string{"8.4", "9.1"} {
