@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Claims implements [Claimant]: it returns what the machines and the API of the inventory claim for themselves, in the order of the files.
+// Claims implements [Claimant]: it returns the name of the cluster, and what its machines and its API claim for themselves, in the order of the files.
 func (i *Inventory) Claims() []Claim {
 	all := []Claim{{
 		ID: ClaimID{Kind: claimedCluster, Value: i.Cluster.Name}, Owner: "the name of the cluster", Do: "choose another name", At: key("name"),

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// FuzzParse: any files give either an inventory that can be printed and loaded again, or a list of problems with lines that exist. Memory is bounded,
+// FuzzParse: any files give either an inventory that can be printed and loaded again, or a list of problems. Memory is bounded,
 // so nothing is expanded without end. The seeds are all fixtures.
 func FuzzParse(f *testing.F) {
 	for _, prefix := range []string{"valid", "invalid"} {

@@ -26,7 +26,7 @@ const (
 )
 
 // Load reads the inventory in a folder, completes it with its defaults and checks it. The error is a [*Problems] with every
-// problem, or the reason why a file cannot be read; a [OtherKindError] if the folder has the inventory of another kind of stack.
+// problem, or the reason why a file cannot be read; an [*OtherKindError] if the folder has the inventory of another kind of stack.
 func Load(dir string) (*Inventory, error) {
 	if err := checkKind(dir); err != nil {
 		return nil, err

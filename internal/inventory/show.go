@@ -56,7 +56,7 @@ func (i *Inventory) Files() ([]manifest.EffectiveFile, error) {
 // Kind returns [manifest.Platform].
 func (*Inventory) Kind() manifest.Kind { return manifest.Platform }
 
-// Hosts returns the nodes of Proxmox VE that its machines are on, sorted.
+// Hosts returns the nodes of Proxmox VE that its machines are on, in the order in which they are named first.
 func (i *Inventory) Hosts() []string { return i.Nodes.Hosts() }
 
 // Summary returns the inventory in one line.

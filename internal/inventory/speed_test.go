@@ -76,7 +76,7 @@ func TestCostIsLinear(t *testing.T) { //nolint:paralleltest // allocations of ot
 	require.Less(t, float64(largeBytes), 1.2*float64(smallBytes), "bytes for each node")
 }
 
-// With as many nodes as the file may hold, all of them wrong, the result is a list that a user can read, and it comes soon.
+// With as many nodes as the file may hold, all of them wrong, the result is a list that a user can read.
 func TestProblemsAreLimited(t *testing.T) {
 	t.Parallel()
 	nodes := "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes: [" + strings.Repeat("{},", 10000) + "]\n"

@@ -38,7 +38,7 @@ type kindFiles struct {
 	files []string
 }
 
-// kinds are the kinds with their files; the first file of each tells the kind.
+// kinds are the kinds with their files, of which messages name the first.
 var kinds = []kindFiles{
 	{Platform, "a cluster", []string{ClusterFile, NodesFile}},
 	{Hosts, "hosts of Proxmox VE", []string{HostsFile}},

@@ -114,7 +114,7 @@ var (
 	defaultPart  = regexp.MustCompile(` ?Default: (.+?)\.( |$)`)
 )
 
-// parts splits a field's comment. It begins with the Go name, which is dropped if the key differs from it.
+// parts splits a field's comment. It begins with the Go name, which the key replaces.
 func parts(comment string, field strictyaml.Field) (about, fallback string) {
 	about = requiredPart.ReplaceAllString(comment, "$1")
 	if found := defaultPart.FindStringSubmatch(about); found != nil {

@@ -1,4 +1,4 @@
-// Command generate writes docs/inventory.md and the JSON schemas of the inventory. It runs in the folder of the package
+// Command generate writes docs/inventory*.md and the JSON schemas of the inventory files. It runs in the folder of the package
 // reference, where go generate starts it.
 package main
 
