@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// share is the part of the time waited so far that passes until the next question, so that a wait gets longer by no more than it, apart from the shortest interval.
+	// share is the part of the time waited so far that passes until the next question, so that a wait gets longer by no more than it, apart
+	// from the shortest interval.
 	share = 20
 	// shortest is the part of the longest interval that passes at least, so that short waits do not become a storm of questions.
 	shortest = 10
