@@ -110,14 +110,14 @@ func (c *cluster) upgrade(to string) kubernetesupgrade.Upgrade {
 
 // lines collects what an upgrade prints, and ends it after a number of lines.
 type lines struct {
-	said  bytes.Buffer
-	after int // 0: never
-	end   context.CancelFunc
+	printed bytes.Buffer
+	after   int // 0: never
+	end     context.CancelFunc
 }
 
 func (l *lines) Write(text []byte) (int, error) {
-	l.said.Write(text)
-	if l.after > 0 && strings.Count(l.said.String(), "\n") >= l.after {
+	l.printed.Write(text)
+	if l.after > 0 && strings.Count(l.printed.String(), "\n") >= l.after {
 		l.end()
 	}
 	return len(text), nil

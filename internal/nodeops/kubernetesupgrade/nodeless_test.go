@@ -27,12 +27,12 @@ func TestANodeThatHasNoNode(t *testing.T) {
 		vmid int
 	}{{"control-1", firstControlPlane}, {"worker-1", firstWorker}} {
 		require.NoError(t, c.kubernetes().CoreV1().Nodes().Delete(t.Context(), test.name, metav1.DeleteOptions{}))
-		said := &lines{}
+		output := &lines{}
 		upgrade := c.upgrade("v1.35.5")
-		upgrade.Progress, upgrade.Limits.Nodes = said, time.Second
+		upgrade.Progress, upgrade.Limits.Nodes = output, time.Second
 		require.EqualError(t, upgrade.Run(t.Context()), fmt.Sprintf("Kubernetes stays as it is: %[1]s runs a kubelet and is no Node of the cluster, so it would be left behind: "+
 			"restart its kubelet with `talosctl -n %[2]s service kubelet restart`, which creates the Node again, then run up again", test.name, c.Address(test.vmid)))
-		require.Equal(t, "waits for the Nodes of "+test.name+" (1s at most)\n", said.said.String())
+		require.Equal(t, "waits for the Nodes of "+test.name+" (1s at most)\n", output.printed.String())
 		c.restartKubelet(test.vmid, test.name)
 	}
 	c.upgradesOnlyTheControlPlane()

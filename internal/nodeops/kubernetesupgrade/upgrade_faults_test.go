@@ -19,6 +19,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
@@ -84,11 +85,11 @@ func (c *cluster) hasAMachineMadeAnew() {
 	_, err := c.kubernetes().CoreV1().Nodes().Get(c.t.Context(), "control-3", metav1.GetOptions{})
 	require.NoError(c.t, err, "a refusal changes nothing")
 
-	said := &lines{}
+	output := &lines{}
 	upgrade := c.upgrade("v1.35.9")
-	upgrade.Progress = said
+	upgrade.Progress = output
 	require.NoError(c.t, upgrade.Run(c.t.Context()))
-	require.Contains(c.t, said.said.String(), "control-3 waits for its configuration: what its former machine has left in the cluster is removed, and it starts with v1.35.9\n")
+	require.Contains(c.t, output.printed.String(), "control-3 waits for its configuration: what its former machine has left in the cluster is removed, and it starts with v1.35.9\n")
 	_, err = c.kubernetes().CoreV1().Nodes().Get(c.t.Context(), "control-3", metav1.GetOptions{})
 	require.True(c.t, apierrors.IsNotFound(err), "%v", err)
 }
@@ -96,15 +97,15 @@ func (c *cluster) hasAMachineMadeAnew() {
 // losesAWorker: the run that upgrades replaces it at the same time.
 func (c *cluster) losesAWorker() {
 	c.t.Helper()
-	said := &lines{}
+	output := &lines{}
 	upgrade := c.upgrade("v1.35.8")
-	upgrade.Progress = &trigger{also: said, text: "kubelet of worker-1: v1.35.7 → v1.35.8\n", then: func() {
+	upgrade.Progress = &trigger{also: output, text: "kubelet of worker-1: v1.35.7 → v1.35.8\n", then: func() {
 		if c.Fleet.PowerOff(firstWorker) == nil {
 			_ = c.kubernetes().CoreV1().Nodes().Delete(c.t.Context(), "worker-1", metav1.DeleteOptions{}) // what the upgrade says shows it
 		}
 	}}
 	require.NoError(c.t, upgrade.Run(c.t.Context()))
-	require.Contains(c.t, said.said.String(), "worker-1 is no Node any more: it starts with v1.35.8 when it joins again\n")
+	require.Contains(c.t, output.printed.String(), "worker-1 is no Node any more: it starts with v1.35.8 when it joins again\n")
 }
 
 // lacksAnImage: nothing is changed before every node has its images.
@@ -161,7 +162,8 @@ func (c *cluster) hasAnAPIServerThatEnds() {
 	polltest.Succeeds(c.t, serves)
 }
 
-// hasAKubeletThatEnds: the others have their new version by then, since this one is the last.
+// hasAKubeletThatEnds: the others have their new version by then, since this one is the last. A run that is cancelled while it waits for the kubelet
+// says so. When the kubelet runs the former version again, a run that has nothing else to upgrade waits for it only shortly.
 func (c *cluster) hasAKubeletThatEnds(hindered *hindrance) {
 	c.t.Helper()
 	hindered.on(firstWorker, talos.StepKubelet, talos.Effect{Hang: true, Retried: time.Second})
@@ -172,13 +174,30 @@ func (c *cluster) hasAKubeletThatEnds(hindered *hindrance) {
 		time.AfterFunc(time.Second, end) // its limit is that of all components
 	}}
 	require.EqualError(c.t, first.Run(ctx), "waiting for the kubelet of worker-1: context canceled")
+	hindered.end()
+	c.kubeletRuns("worker-1", "v1.35.5")
+	require.NoError(c.t, c.upgrade("v1.35.5").Run(c.t.Context()))
 
+	c.patch(firstWorker, machinetype.TypeWorker)
+	c.kubeletRuns("worker-1", "v1.35.4")
+	hindered.on(firstWorker, talos.StepKubelet, talos.Effect{Hang: true, Retried: time.Second})
 	again := c.upgrade("v1.35.5")
 	again.Limits.Component = patience
 	require.EqualError(c.t, again.Run(c.t.Context()), fmt.Sprintf("the kubelet v1.35.5 of worker-1 does not work after 10s (its Node reports v1.35.4): "+
 		"talosctl -n %s logs kubelet says why; mend that, then run up again; no other node is touched until it works", c.Address(firstWorker)))
 	hindered.end()
+	c.kubeletRuns("worker-1", "v1.35.5")
 	require.NoError(c.t, c.upgrade("v1.35.5").Run(c.t.Context()))
+}
+
+// kubeletRuns waits until a Node is Ready with a version of its kubelet.
+func (c *cluster) kubeletRuns(name, version string) {
+	c.t.Helper()
+	api := c.kubernetes()
+	polltest.Until(c.t, func() bool {
+		node, err := api.CoreV1().Nodes().Get(c.t.Context(), name, metav1.GetOptions{})
+		return err == nil && node.Status.NodeInfo.KubeletVersion == version && kubernetesclient.IsReady(node)
+	}, name+" is Ready with "+version)
 }
 
 // hasAPodThatStays keeps a former pod of kube-proxy with a finalizer, so its node gets no new pod. No kubelet is upgraded, not even by the next run,

@@ -61,11 +61,11 @@ func (c *cluster) needsNoAPIWhereNothingIsToBeDone() {
 		_, err := c.kubernetes().Discovery().ServerVersion()
 		return err != nil
 	}, "the API stops")
-	said := &lines{}
+	output := &lines{}
 	upgrade := c.upgrade("v1.35.4") // that of the configurations
-	upgrade.Progress, upgrade.Limits.API = said, time.Second
+	upgrade.Progress, upgrade.Limits.API = output, time.Second
 	require.NoError(t, upgrade.Run(t.Context()))
-	require.Contains(t, said.said.String(), "Kubernetes v1.35.4 is in the configuration of every node that answers; its API does not answer, and is not waited for\n")
+	require.Contains(t, output.printed.String(), "Kubernetes v1.35.4 is in the configuration of every node that answers; its API does not answer, and is not waited for\n")
 
 	another := c.upgrade("v1.35.5")
 	another.Limits.API = time.Second
@@ -138,15 +138,15 @@ func (c *cluster) waitsForANodeThatIsNotReady(next string) {
 		"Kubernetes stays as it is: not Ready: worker-1: mend that (`kubectl describe node worker-1` says why), then run up again")
 
 	patient := c.upgrade("v1.36.2")
-	said := &lines{after: 1, end: func() {
+	output := &lines{after: 1, end: func() {
 		kubelet(func(ctx context.Context, api *client.Client) error {
 			_, err := api.ServiceStart(ctx, "kubelet")
 			return err
 		})
 	}}
-	patient.Limits.Nodes, patient.Progress = time.Minute, said
+	patient.Limits.Nodes, patient.Progress = time.Minute, output
 	require.EqualError(t, patient.Run(t.Context()), next)
-	require.Equal(t, "waits for Nodes that are not Ready: worker-1 (1m0s at most)\n", said.said.String())
+	require.Equal(t, "waits for Nodes that are not Ready: worker-1 (1m0s at most)\n", output.printed.String())
 }
 
 // token returns the ID of the bootstrap token, which is the public half of it.
@@ -160,9 +160,9 @@ func (c *cluster) token() string {
 func (c *cluster) upgradesInOrder() {
 	t := c.t
 	t.Helper()
-	said := &lines{}
+	output := &lines{}
 	upgrade := c.upgrade("v1.35.5")
-	upgrade.Progress = said
+	upgrade.Progress = output
 	upgrade.Nodes = append(append([]rolling.Node{}, c.nodes[:4]...), rolling.Node{Name: "worker-9", Address: c.Address(250)})
 	require.NoError(t, upgrade.Run(t.Context()))
 	require.Equal(t, `the Node worker-2 is not in the inventory: its kubelet stays at v1.35.4
@@ -205,18 +205,18 @@ kubelet of control-2: v1.35.4 → v1.35.5
 kubelet of control-3: v1.35.4 → v1.35.5
 kubelet of worker-1: v1.35.4 → v1.35.5
 Kubernetes v1.35.5 runs on all nodes
-`, said.said.String())
+`, output.printed.String())
 
 	all := &lines{}
 	upgrade = c.upgrade("v1.35.5")
 	upgrade.Progress = all
 	require.NoError(t, upgrade.Run(t.Context()))
-	require.Equal(t, "kubelet of worker-2: v1.35.4 → v1.35.5\nKubernetes v1.35.5 runs on all nodes\n", all.said.String(), "the rest runs already")
+	require.Equal(t, "kubelet of worker-2: v1.35.4 → v1.35.5\nKubernetes v1.35.5 runs on all nodes\n", all.printed.String(), "the rest runs already")
 
 	again := &lines{}
 	upgrade.Progress = again
 	require.NoError(t, upgrade.Run(t.Context()))
-	require.Equal(t, "Kubernetes v1.35.5 runs on all nodes\n", again.said.String())
+	require.Equal(t, "Kubernetes v1.35.5 runs on all nodes\n", again.printed.String())
 	c.runs("v1.35.5")
 }
 
