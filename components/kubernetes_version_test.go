@@ -69,11 +69,11 @@ exit 3
 	executabletest.Script(t, tool, script)
 	upgrade := components.KubernetesUpgrade{To: "v1.36.2", Talosconfig: []byte("credentials")}
 	upgrade.Nodes = clusterNodes()
-	var said lines
-	upgrade.Progress = &said
+	var output lines
+	upgrade.Progress = &output
 	environment := map[string]string{"EM_INFRA": tool}
 	require.NoError(t, components.UpgradeKubernetesByTool(t.Context(), upgrade, t.TempDir(), environment))
-	require.Equal(t, "cluster upgrade-kubernetes --to v1.36.2 --control-plane control-1=192.168.20.11 --worker worker-1=192.168.20.21 with credentials\n", string(said))
+	require.Equal(t, "cluster upgrade-kubernetes --to v1.36.2 --control-plane control-1=192.168.20.11 --worker worker-1=192.168.20.21 with credentials\n", string(output))
 
 	upgrade.To = "v1"
 	require.EqualError(t, components.UpgradeKubernetesByTool(t.Context(), upgrade, t.TempDir(), environment), "--to: no version")

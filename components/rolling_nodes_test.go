@@ -184,11 +184,11 @@ func TestAnUntouchedNodeTakesPodsAgain(t *testing.T) {
 			}
 			require.Empty(t, s.fail(t, onlyControlPlane+"-abandon"), "an error would hide the one of the change")
 			require.Equal(t, isDown, s.kubernetes.isCordoned())
-			warned := slices.ContainsFunc(s.said(), func(text string) bool {
+			warned := slices.ContainsFunc(s.messages(), func(text string) bool {
 				return strings.HasPrefix(text, onlyControlPlane+" takes no new pods, because it was drained and does not run (its Talos API") &&
 					strings.HasSuffix(text, "): mend that node, then run up again, or run `kubectl uncordon "+onlyControlPlane+"` when it runs")
 			})
-			require.Equal(t, isDown, warned, s.said())
+			require.Equal(t, isDown, warned, s.messages())
 			require.Equal(t, closedLane, s.enter(t, onlyWorker))
 		})
 	}

@@ -159,7 +159,7 @@ func (e *hookEngine) whenReported(text string, do func()) {
 }
 
 // said returns the messages of the program so far.
-func (e *hookEngine) said() []string {
+func (e *hookEngine) messages() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.reported)

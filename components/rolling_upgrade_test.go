@@ -127,7 +127,7 @@ func TestAWaitForTheCanaryIsShown(t *testing.T) {
 			refusal := make(chan string, 1)
 			go func() { refusal <- e.upgrade(t, onlyControlPlane, "enter", image4, image11) }()
 			form := regexp.MustCompile(`^waits for the canary k3s-dev-worker-1, which is upgraded before all others \(since \d\d:\d\d:\d\d\)$`)
-			polltest.Until(t, func() bool { return slices.ContainsFunc(e.said(), form.MatchString) }, "the wait is not shown")
+			polltest.Until(t, func() bool { return slices.ContainsFunc(e.messages(), form.MatchString) }, "the wait is not shown")
 			require.Empty(t, refusal, "it waits")
 			if test.interrupts {
 				close(interrupted)

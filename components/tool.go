@@ -45,8 +45,8 @@ func (r ToolRun) Do(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if said := strings.TrimSpace(exitLine.ReplaceAllString(stderr.String(), "")); said != "" {
-		return errors.New(said)
+	if message := strings.TrimSpace(exitLine.ReplaceAllString(stderr.String(), "")); message != "" {
+		return errors.New(message)
 	}
 	return fmt.Errorf("em-infra %s: %w: see that em-infra can be built here", r.Command, err)
 }

@@ -16,8 +16,8 @@ import (
 type destroyParts struct {
 	parts
 
-	left status.Left
-	told recordedEvents
+	left     status.Left
+	recorded recordedEvents
 }
 
 func (p *destroyParts) CheckUnprotected(context.Context) error { return p.step("protection") }
@@ -40,7 +40,7 @@ func (p *destroyParts) order(lab bool) operator.DestroyRun {
 	if lab {
 		place = remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev --lab", Lab: "--stack k3s-dev"}
 	}
-	return operator.DestroyRun{Recovery: p, Host: p, State: p, Copies: p, Engine: p, Storage: p, Stack: "k3s-dev", Place: place, Tell: p.told.Handle}
+	return operator.DestroyRun{Recovery: p, Host: p, State: p, Copies: p, Engine: p, Storage: p, Stack: "k3s-dev", Place: place, Tell: p.recorded.Handle}
 }
 
 // wholeDestroy is the order of the steps of a destroy.
@@ -56,7 +56,7 @@ func TestTheOrderOfADestroy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &operator.DestroyResult{}, result)
 	require.Equal(t, wholeDestroy, p.steps)
-	require.Empty(t, p.told, "nothing is left")
+	require.Empty(t, p.recorded, "nothing is left")
 }
 
 // TestNothingIsDestroyedAfterARefusal checks that no step follows a refusal or failure. Before the consent nothing is deleted, and
@@ -93,23 +93,23 @@ func TestWhatADestroyLeaves(t *testing.T) {
 	running := status.Orphan{What: "VM 120, which runs", Host: "vmhost", Do: "see what it is for"}
 	off := status.Orphan{What: "VM 121", Host: "vmhost", Remove: "qm destroy 121 --purge"}
 	for _, test := range []struct {
-		name string
-		lab  bool
-		left status.Left
-		told recordedEvents
-		isos int
-		err  string
+		name     string
+		lab      bool
+		left     status.Left
+		recorded recordedEvents
+		isos     int
+		err      string
 	}{
 		{
 			name: "images and disks", left: status.Left{ISOs: []status.Orphan{iso}, Disks: []status.Orphan{disk}}, isos: 1,
-			told: recordedEvents{
+			recorded: recordedEvents{
 				operator.LeftOnHost{What: disk.What, Do: "if it is no longer needed: `pvesm free tank:vm-120-disk-0` on vmhost"},
 				operator.LeftOnHost{What: iso.What, Do: "if it is no longer needed: `pvesm free local:iso/talos.iso` on vmhost"},
 			},
 		},
 		{
 			name: "machines", left: status.Left{Machines: []status.Orphan{running, off}},
-			told: recordedEvents{
+			recorded: recordedEvents{
 				operator.LeftOnHost{What: running.What, Do: "see what it is for"},
 				operator.LeftOnHost{What: off.What, Do: "if it is no longer needed: `qm destroy 121 --purge` on vmhost"},
 			},
@@ -117,15 +117,15 @@ func TestWhatADestroyLeaves(t *testing.T) {
 		},
 		{
 			name: "a machine of a lab", lab: true, left: status.Left{Machines: []status.Orphan{off}},
-			told: recordedEvents{operator.LeftOnHost{What: off.What, Do: "if it is no longer needed: `em-infra lab destroy 121 --stack k3s-dev`"}},
-			err:  "k3s-dev is not gone: 1 of its machines, which its state does not know, stay on the host: see above for what to do with each",
+			recorded: recordedEvents{operator.LeftOnHost{What: off.What, Do: "if it is no longer needed: `em-infra lab destroy 121 --stack k3s-dev`"}},
+			err:      "k3s-dev is not gone: 1 of its machines, which its state does not know, stay on the host: see above for what to do with each",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := &destroyParts{left: test.left}
 			result, err := p.order(test.lab).Run(t.Context())
-			require.Equal(t, test.told, p.told)
+			require.Equal(t, test.recorded, p.recorded)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return

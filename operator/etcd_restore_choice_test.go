@@ -45,10 +45,10 @@ func TestTheSnapshotOfARestoreStays(t *testing.T) {
 			inv := &inventory.Inventory{}
 			inv.Cluster.Name, inv.Cluster.Backups.Keep = "k3s-dev", test.keep
 			now := time.Date(2026, 11, 19, 22, 15, 0, 0, time.UTC)
-			told := new(recordedEvents)
+			recorded := new(recordedEvents)
 			base, _ := sessionWith(t, nil, false)
 			base.workspace.Backups = filepath.Join(t.TempDir(), "k3s-dev")
-			s := operator.In(operator.Options{Stack: "k3s-dev"}, base.workspace, told, func() time.Time { return now }).Session("", inv)
+			s := operator.In(operator.Options{Stack: "k3s-dev"}, base.workspace, recorded, func() time.Time { return now }).Session("", inv)
 			s.WithProgram(stacks.Options{Snapshots: base.workspace.Snapshots(), Env: map[string]string{"PULUMI_CONFIG_PASSPHRASE": "correct horse"}})
 			_, err := s.ChosenForRestore(t.Context(), "", []string{"cp-1"}, map[string]nodeops.EtcdSnapshot{"cp-1": dataUpTo(t, 50)})
 			require.NoError(t, err, "a restore of before, of which the snapshot is there")
@@ -71,13 +71,13 @@ func TestTheSnapshotOfARestoreStays(t *testing.T) {
 func TestDataThatIsNotKeptIsNamed(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 19, 22, 15, 0, 0, time.UTC)
-	told := new(recordedEvents)
+	recorded := new(recordedEvents)
 	base, _ := sessionWith(t, nil, false)
 	base.workspace.Backups = filepath.Join(t.TempDir(), "k3s-dev")
 	session := func() *operator.Session {
 		inv := &inventory.Inventory{}
 		inv.Cluster.Name = "k3s-dev"
-		s := operator.In(operator.Options{Stack: "k3s-dev"}, base.workspace, told, func() time.Time { return now }).Session("", inv)
+		s := operator.In(operator.Options{Stack: "k3s-dev"}, base.workspace, recorded, func() time.Time { return now }).Session("", inv)
 		s.WithProgram(stacks.Options{Snapshots: base.workspace.Snapshots(), Env: map[string]string{"PULUMI_CONFIG_PASSPHRASE": "correct horse"}})
 		return s
 	}
@@ -95,5 +95,5 @@ func TestDataThatIsNotKeptIsNamed(t *testing.T) {
 	chosen, err := session().ChosenForRestore(t.Context(), "2026-11-19T22-15-00-before-restore", nodes, data)
 	require.NoError(t, err)
 	require.EqualValues(t, 100, chosen.Revision)
-	require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: the data of etcd on cp-2 is not kept (its disk is full); the restore deletes it"}))
+	require.Contains(t, *recorded, operator.Event(operator.Note{Text: "warning: the data of etcd on cp-2 is not kept (its disk is full); the restore deletes it"}))
 }

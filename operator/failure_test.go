@@ -21,7 +21,7 @@ import (
 
 func TestFailedPassesARefusalOn(t *testing.T) {
 	t.Parallel()
-	s, told := sessionWith(t, nil, true)
+	s, recorded := sessionWith(t, nil, true)
 	problem := inventory.Problem{File: "cluster.yaml", Finding: strictyaml.Finding{
 		Line: 40, Path: "addons.flux", Fault: strictyaml.Fault{What: "has no age key", Do: "give one"},
 	}}
@@ -31,7 +31,7 @@ func TestFailedPassesARefusalOn(t *testing.T) {
 	require.EqualError(t, err, "cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched")
 	require.ErrorAs(t, err, new(*operator.RefusedError))
 	require.ErrorAs(t, err, new(*inventory.Problems), "what it is stays known")
-	require.Empty(t, *told)
+	require.Empty(t, *recorded)
 
 	err = s.Failed(t.Context(), operator.OpUp, errors.New("failed to update: exit status 255"))
 	require.ErrorAs(t, err, new(*operator.FailedError), "the run after it is refused by nobody")

@@ -40,7 +40,7 @@ func TestADestroyNeedsTheNAS(t *testing.T) {
 		taken  = "; a destroy connects with what is in the state: `em-infra up --stack k3s-dev` takes a new key or fingerprint of the inventory over"
 		newKey = "the API key of em-infra has expired, or TrueNAS has revoked it: make another in Credentials > Users > API Keys"
 	)
-	for name, test := range map[string]struct{ fails, said, text string }{
+	for name, test := range map[string]struct{ fails, gone, text string }{
 		"on":                                   {},
 		"off":                                  {"nas-off", "", off + orGone},
 		"off, and another one is gone":         {"nas-off", "https://nas.example", off + orGone},
@@ -56,7 +56,7 @@ func TestADestroyNeedsTheNAS(t *testing.T) {
 			if test.fails != "" {
 				box.Fail(fault.Fault{Name: test.fails})
 			}
-			t.Setenv(truenas.GoneVariable, at(test.said))
+			t.Setenv(truenas.GoneVariable, at(test.gone))
 			err := operator.CheckNAS(t.Context(), accountOn(t, box.Connection), "--stack k3s-dev")
 			if test.text == "" {
 				require.NoError(t, err)

@@ -24,10 +24,10 @@ type previewParts struct {
 	judged   operator.Judgement
 	examined error
 
-	asked sync.Mutex
-	steps []string
-	hosts int
-	told  recordedEvents
+	asked    sync.Mutex
+	steps    []string
+	hosts    int
+	recorded recordedEvents
 	// thinks is closed by the engine; the host waits for it.
 	thinks chan struct{}
 }
@@ -70,7 +70,7 @@ func (p *previewParts) OtherImages(context.Context) (operator.OtherImages, error
 }
 
 func (p *previewParts) order() operator.PreviewRun {
-	return operator.PreviewRun{Recovery: p, Host: p, Engine: p, Nodes: p, Place: remedy.Place{Stack: "--stack k3s-dev"}, Tell: p.told.Handle}
+	return operator.PreviewRun{Recovery: p, Host: p, Engine: p, Nodes: p, Place: remedy.Place{Stack: "--stack k3s-dev"}, Tell: p.recorded.Handle}
 }
 
 var wholePreview = []string{"former names", "foresee recovery", "find changes by hand", "judge [] with 0 options", "other images"}
@@ -85,7 +85,7 @@ func TestTheOrderOfAPreview(t *testing.T) {
 	require.Equal(t, 1, p.hosts)
 	require.Equal(t, operator.OtherImages{Unread: []string{"cp-1"}}, preview.Images)
 	require.ErrorIs(t, preview.Err(), operator.ErrChanges)
-	require.Empty(t, p.told)
+	require.Empty(t, p.recorded)
 
 	p = &previewParts{}
 	preview, err = p.order().Run(t.Context(), operator.PreviewOptions{Diff: true, ImportFile: "import.json"})
@@ -123,7 +123,7 @@ func TestAHostThatRefuses(t *testing.T) {
 	_, err := p.order().Run(t.Context(), operator.PreviewOptions{})
 	require.EqualError(t, err, refusal)
 	require.ErrorAs(t, err, new(*operator.RefusedError))
-	require.Equal(t, recordedEvents{operator.HostChecked{Checks: unsound}}, p.told)
+	require.Equal(t, recordedEvents{operator.HostChecked{Checks: unsound}}, p.recorded)
 
 	needed := operator.Permission{Flag: operator.FlagReplace, Subject: "cp-1"}
 	p = &previewParts{checks: checks, judged: operator.Judgement{Assessment: operator.Assessment{Findings: []operator.Finding{{Kind: risk.Replace, Subject: "cp-1", Needs: []operator.Permission{needed}}}}}}
@@ -133,7 +133,7 @@ func TestAHostThatRefuses(t *testing.T) {
 	require.Contains(t, preview.Refusal, "say --allow-replace cp-1 to go on")
 	require.Contains(t, preview.Refusal, "\n"+refusal)
 	require.ErrorAs(t, preview.Err(), new(*operator.RefusedError))
-	require.Empty(t, p.told, "the result has it")
+	require.Empty(t, p.recorded, "the result has it")
 
 	preview, err = p.order().Run(t.Context(), operator.PreviewOptions{Allow: []operator.Permission{needed}})
 	require.NoError(t, err)

@@ -109,8 +109,8 @@ func (s sealedStack) session(host pve.Connection) *operator.Session {
 	return s.sessionIn(&workspace.Workspace{Stack: "home", Root: s.dir}, new(recordedEvents), host)
 }
 
-func (s sealedStack) sessionIn(work *workspace.Workspace, told *recordedEvents, host pve.Connection) *operator.Session {
-	return operator.In(operator.Options{}, work, told, time.Now).Session("", nil).On(engine.State{
+func (s sealedStack) sessionIn(work *workspace.Workspace, recorded *recordedEvents, host pve.Connection) *operator.Session {
+	return operator.In(operator.Options{}, work, recorded, time.Now).Session("", nil).On(engine.State{
 		Command: new(engine.Command), Dir: s.dir, Project: "em-infra", Stack: "home",
 		Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + s.state}, Passphrase: engine.NewPassphrase("open sesame"),
 	}, host, remedy.Place{Stack: "--stack home"})
@@ -158,9 +158,9 @@ func TestATokenOfOtherStacksIsNotDeleted(t *testing.T) {
 	host, stack := hostWithTokens(t, secret), newSealedStack(t)
 	options := operator.RotateTokenOptions{Administrator: "admin@pve!all=" + secret}
 	work := &workspace.Workspace{Stack: "home", Root: stack.dir}
-	told := new(recordedEvents)
+	recorded := new(recordedEvents)
 	stack.has("none")
-	_, err := stack.sessionIn(work, told, host).RotateTokenOn(t.Context(), options)
+	_, err := stack.sessionIn(work, recorded, host).RotateTokenOn(t.Context(), options)
 	require.NoError(t, err)
 	saved, _ := stack.session(host).State().Config()
 	host.Token = saved[stacks.Key(stacks.KeyProxmoxToken)].Value
@@ -169,13 +169,13 @@ func TestATokenOfOtherStacksIsNotDeleted(t *testing.T) {
 	stack.other("elsewhere", "em-infra@pve!operator=11111111-2222-3333-4444-555555555555", "none")
 	stack.other("systems", former, former)
 	stack.write(filepath.Join(stack.dir, "Pulumi.locked.yaml"), "encryptionsalt: v1:AAAA:v1:AAAA:AAAA\nconfig:\n  em-infra:proxmoxToken:\n    secure: v1:AAAA:AAAA\n")
-	s := stack.sessionIn(work, told, host)
+	s := stack.sessionIn(work, recorded, host)
 	_, err = s.RotateTokenOn(t.Context(), options)
 	require.EqualError(t, err, "the token em-infra@pve!operator is that of other stacks as well (systems), which would lose Proxmox VE: "+
 		"set the new one, which stack home has, as em-infra:proxmoxToken of each, bring each of them up, then run `em-infra rotate proxmox-token --stack home` again")
 	require.ErrorAs(t, err, new(*operator.RefusedError))
 	require.NoError(t, s.TellUnreadTokens(t.Context()))
-	require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: the tokens of these stacks cannot be read here: locked; one that has the former token as well loses Proxmox VE when that is deleted"}))
+	require.Contains(t, *recorded, operator.Event(operator.Note{Text: "warning: the tokens of these stacks cannot be read here: locked; one that has the former token as well loses Proxmox VE when that is deleted"}))
 
 	stack.other("systems", host.Token, former)
 	_, err = s.RotateTokenOn(t.Context(), options)

@@ -24,14 +24,14 @@ func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
 	seen.Add("w-1", nodeops.Observation{})
 	seen.Add("w-2", nodeops.Observation{Talos: "dirty", Kubelet: "v1.35.4"})
 	seen.Add("w-3", nodeops.Observation{Talos: "v1.12.11", Kubelet: "v1.35.4"})
-	var said []string
+	var listed []string
 	for _, node := range seen.Nodes {
-		said = append(said, node.Name+": Talos "+node.Talos.String()+", Kubernetes "+node.Kubernetes.String())
+		listed = append(listed, node.Name+": Talos "+node.Talos.String()+", Kubernetes "+node.Kubernetes.String())
 	}
 	require.Equal(t, []string{
 		"cp-1: Talos v1.12.4, Kubernetes v1.35.4", "the API server of cp-1: Talos v0.0.0, Kubernetes v1.36.1", "cp-2: Talos v1.12.11, Kubernetes v1.35.4",
 		"w-3: Talos v1.12.11, Kubernetes v1.35.4",
-	}, said)
+	}, listed)
 	require.Len(t, seen.Images, 3)
 	require.Equal(t, "0123", seen.Images["cp-1"].Schematic)
 }
@@ -111,7 +111,7 @@ func TestWhatUpDoesAboutVersionsThatDiffer(t *testing.T) {
 	images := map[string]status.Image{"cp-1": {Schematic: "0123"}, "w-1": {Schematic: "0123"}}
 	for name, test := range map[string]struct {
 		talos, schematic, kubelet, server string
-		said                              []string
+		listed                            []string
 	}{
 		"as wanted":      {"v1.13.9", "0123", "v1.36.3", "v1.36.3", nil},
 		"an older Talos": {"v1.13.0", "0123", "v1.36.3", "v1.36.3", []string{"`em-infra up` upgrades cp-1 from Talos v1.13.0 to v1.13.9"}},
@@ -128,7 +128,7 @@ func TestWhatUpDoesAboutVersionsThatDiffer(t *testing.T) {
 			t.Parallel()
 			var seen operator.Running
 			seen.Add("cp-1", nodeops.Observation{Talos: test.talos, Schematic: test.schematic, Kubelet: test.kubelet, APIServer: test.server})
-			require.Equal(t, test.said, operator.Upgrades(seen, inv.Versions(), images))
+			require.Equal(t, test.listed, operator.Upgrades(seen, inv.Versions(), images))
 		})
 	}
 }

@@ -51,9 +51,9 @@ func sessionOf(t *testing.T, options operator.Options, rehearsed bool, now func(
 	t.Helper()
 	inv, err := inventory.Load("../stacks/k3s-dev")
 	require.NoError(t, err)
-	told := new(recordedEvents)
+	recorded := new(recordedEvents)
 	work := &workspace.Workspace{Stack: "k3s-dev", Credentials: t.TempDir(), Rehearsed: rehearsed}
-	return &testSession{Session: operator.In(options, work, told, now).Session("bring it up", inv), workspace: work}, told
+	return &testSession{Session: operator.In(options, work, recorded, now).Session("bring it up", inv), workspace: work}, recorded
 }
 
 func TestAsk(t *testing.T) {
@@ -125,11 +125,11 @@ func TestFailedSaysHowToGoOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, told := sessionWith(t, nil, test.rehearsed)
+			s, recorded := sessionWith(t, nil, test.rehearsed)
 			err := s.Failed(test.ctx, operator.OpUp, errors.New("exit status 255"))
 			require.Equal(t, &test.want, err)
 			require.EqualError(t, err, test.text)
-			require.Empty(t, *told, "the error carries it")
+			require.Empty(t, *recorded, "the error carries it")
 		})
 	}
 }

@@ -19,7 +19,7 @@ func TestAMoveThatWasCutOffIsNotFinishedBlindly(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	from, to := filepath.Join(root, "old"), filepath.Join(root, "new")
-	s, told := sessionOf(t, operator.Options{Stack: "k3s-dev"}, false, atNine)
+	s, recorded := sessionOf(t, operator.Options{Stack: "k3s-dev"}, false, atNine)
 	s.workspace.Dir, s.workspace.Backend = root, address.OfFolder(to)
 	s.State().Project, s.State().Stack, s.State().Env = "em-infra", "k3s-dev", map[string]string{}
 	finish := func() error {
@@ -50,7 +50,7 @@ func TestAMoveThatWasCutOffIsNotFinishedBlindly(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(note, []byte("{"), 0o600))
 	require.EqualError(t, finish(), "the note on a move of the state of stack k3s-dev cannot be read (unexpected end of JSON input): look for it in "+address.OfFolder(to)+"/.em-infra/arriving/em-infra")
-	require.Empty(t, *told)
+	require.Empty(t, *recorded)
 }
 
 // checkpointOf returns the file of a state that was written then.

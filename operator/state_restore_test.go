@@ -67,7 +67,7 @@ func TestALostStateIsCreatedAfterTheConsent(t *testing.T) {
 }
 
 // stateInFile is a session whose state is in a file that its CLI reads and writes, and a person who answers.
-func stateInFile(t *testing.T) (s *testSession, told *recordedEvents, person *personWho, file string) {
+func stateInFile(t *testing.T) (s *testSession, recorded *recordedEvents, person *personWho, file string) {
 	t.Helper()
 	dir := t.TempDir()
 	cli, file := filepath.Join(dir, "pulumi"), filepath.Join(dir, "state.json")
@@ -75,11 +75,11 @@ func stateInFile(t *testing.T) (s *testSession, told *recordedEvents, person *pe
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.yaml"), []byte("name: em-infra\nruntime: go\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Pulumi.k3s-dev.yaml"), []byte("config: {}\n"), 0o600))
 	person = &personWho{answers: "k3s-dev"}
-	s, told = sessionWith(t, person, false)
+	s, recorded = sessionWith(t, person, false)
 	s.workspace.Dir, s.workspace.Home, s.workspace.Backups, s.workspace.Backend = dir, dir, filepath.Join(dir, "backups"), address.OfFolder(t.TempDir())
 	s.WithBackups()
 	s.On(engine.State{Command: engine.NewCommand(cli, semver.MustParse("3.254.0")), Dir: dir, Project: "em-infra", Stack: "k3s-dev"}, pve.Connection{}, remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev"})
-	return s, told, person, file
+	return s, recorded, person, file
 }
 
 // stateWith is the text of a state with a resource of these types.
@@ -138,7 +138,7 @@ func backupNames(t *testing.T, s *testSession) (names []string) {
 // user names it.
 func TestAStateOfBeforeARotationThatHasNotEnded(t *testing.T) {
 	t.Parallel()
-	s, told, _, file := stateInFile(t)
+	s, recorded, _, file := stateInFile(t)
 	const rotating = "em-infra:index:Rotation"
 	former, err := s.SaveBackup(time.Now().Add(-time.Hour), "before-rotate", []byte(stateWith("a:b:C")))
 	require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestAStateOfBeforeARotationThatHasNotEnded(t *testing.T) {
 
 	_, err = s.RestoreState(t.Context(), former.Name)
 	require.NoError(t, err)
-	require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: " + lacks}))
+	require.Contains(t, *recorded, operator.Event(operator.Note{Text: "warning: " + lacks}))
 
 	require.NoError(t, os.WriteFile(file, []byte(stateWith("a:b:C", rotating)), 0o600))
 	during, err := s.SaveBackup(time.Now(), "rotating", []byte(stateWith("a:b:C", rotating)))
@@ -194,7 +194,7 @@ func TestABackupOfAnotherPointOfARotation(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s, told, _, file := stateInFile(t)
+			s, recorded, _, file := stateInFile(t)
 			saved, err := s.SaveBackup(time.Now().Add(-time.Hour), "rotating", []byte(with(test.kept)))
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(file, []byte(with(test.present)), 0o600))
@@ -205,7 +205,7 @@ func TestABackupOfAnotherPointOfARotation(t *testing.T) {
 			}
 			require.NoError(t, err)
 			if test.warned != "" {
-				require.Contains(t, *told, operator.Event(operator.Note{Text: "warning: in the backup " + saved.Name + " " + test.warned}))
+				require.Contains(t, *recorded, operator.Event(operator.Note{Text: "warning: in the backup " + saved.Name + " " + test.warned}))
 			}
 		})
 	}

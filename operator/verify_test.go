@@ -39,7 +39,7 @@ func TestAMachineThatIsOffIsNotAwaited(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				began, told := time.Now(), []string{}
+				began, reported := time.Now(), []string{}
 				_, err := operator.VerifyCluster(t.Context(), func(now time.Time) (report status.Report) {
 					if now.Sub(began) < test.off {
 						report.Machines = []status.Machine{{Name: "k3s-dev-worker-1", Host: "pve1", VM: test.vm, Known: true}}
@@ -47,11 +47,11 @@ func TestAMachineThatIsOffIsNotAwaited(t *testing.T) {
 					return report
 				}, func(event operator.Event) {
 					if progress, is := event.(operator.Progress); is {
-						told = append(told, progress.What)
+						reported = append(reported, progress.What)
 					}
 				})
 				require.Equal(t, test.took, time.Since(began))
-				require.Contains(t, told, "waits for k3s-dev-worker-1: "+test.waits)
+				require.Contains(t, reported, "waits for k3s-dev-worker-1: "+test.waits)
 				if test.want == "" {
 					require.NoError(t, err)
 					return

@@ -66,10 +66,10 @@ func (j Job) project() string {
 
 // refusal returns the error for an answer whose HTTP status is an error.
 func (j Job) refusal(method, path, status string, text []byte) error {
-	said := strings.Join(strings.Fields(string(text[:min(len(text), longestQuote)])), " ")
+	reply := strings.Join(strings.Fields(string(text[:min(len(text), longestQuote)])), " ")
 	needs := "pull-requests: write for comments and issues: write for issues"
 	if j.Kind == GitLab {
 		needs = "the scope api and the role Reporter"
 	}
-	return fmt.Errorf("%s %s%s: %s (%s): see that the token of the job has %s", method, j.project(), path, status, said, needs)
+	return fmt.Errorf("%s %s%s: %s (%s): see that the token of the job has %s", method, j.project(), path, status, reply, needs)
 }

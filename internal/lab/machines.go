@@ -54,11 +54,11 @@ func (m machines) Shutdown(ctx context.Context, vmid int) error {
 
 // AskAgent returns what Talos' extension reports: the interfaces of the host's network namespace.
 func (m machines) AskAgent(vmid int) (proxmox.Guest, bool) {
-	told, answers := m.fleet.AskAgent(vmid)
+	info, answers := m.fleet.AskAgent(vmid)
 	guest := proxmox.Guest{
-		Hostname: told.Hostname, KernelRelease: told.KernelRelease, KernelVersion: told.KernelVersion, Machine: told.Machine,
+		Hostname: info.Hostname, KernelRelease: info.KernelRelease, KernelVersion: info.KernelVersion, Machine: info.Machine,
 	}
-	for _, link := range told.Links {
+	for _, link := range info.Links {
 		guest.Interfaces = append(guest.Interfaces, proxmox.GuestInterface(link))
 	}
 	return guest, answers

@@ -42,29 +42,29 @@ func Start(ctx context.Context, dir string, serve *exec.Cmd) error {
 		return err
 	}
 	defer log.Close()
-	said, say, err := os.Pipe()
+	ready, signal, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer said.Close()
+	defer ready.Close()
 
 	serve.Stdout, serve.Stderr = log, log
-	serve.ExtraFiles = []*os.File{say}
+	serve.ExtraFiles = []*os.File{signal}
 	serve.Env = append(serve.Environ(), readyVariable+"=3") // the first of ExtraFiles
 	detach(serve)
 	err = serve.Start()
-	say.Close()
+	signal.Close()
 	if err != nil {
 		return fmt.Errorf("start the lab: %w", err)
 	}
-	return whenReady(ctx, serve, said)
+	return whenReady(ctx, serve, ready)
 }
 
 // whenReady waits for the lab's first message. Until then the lab ends with ctx.
-func whenReady(ctx context.Context, serve *exec.Cmd, said io.Reader) error {
+func whenReady(ctx context.Context, serve *exec.Cmd, ready io.Reader) error {
 	kill := func() { _ = serve.Process.Kill() } // it may just have ended by itself
 	stopWatching := context.AfterFunc(ctx, kill)
-	err := firstWord(ctx, said)
+	err := firstWord(ctx, ready)
 	stopWatching()
 	if err == nil {
 		return serve.Process.Release()
@@ -76,8 +76,8 @@ func whenReady(ctx context.Context, serve *exec.Cmd, said io.Reader) error {
 	return err
 }
 
-func firstWord(ctx context.Context, said io.Reader) error {
-	text, err := io.ReadAll(said)
+func firstWord(ctx context.Context, ready io.Reader) error {
+	text, err := io.ReadAll(ready)
 	switch word := string(bytes.TrimSpace(text)); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -98,13 +98,13 @@ func sayReady(problem error) error {
 	if err != nil {
 		return problem // started by hand, without a parent that waits
 	}
-	say := os.NewFile(uintptr(number), "ready")
+	signal := os.NewFile(uintptr(number), "ready")
 	word := readyWord
 	if problem != nil {
 		word = problem.Error()
 	}
-	_, err = say.WriteString(word)
-	return errors.Join(problem, err, say.Close())
+	_, err = signal.WriteString(word)
+	return errors.Join(problem, err, signal.Close())
 }
 
 // Stop ends the lab that runs in a folder and returns when it is gone. Its state is kept. It returns false if no lab ran.

@@ -43,11 +43,11 @@ func TestDrainMovesWhatHasToMove(t *testing.T) {
 				newPod("static", func(p *pod) { p.Metadata.Annotations = map[string]string{"kubernetes.io/config.mirror": "x"} }),
 				newPod("job-done", func(p *pod) { p.Status.Phase = "Succeeded" }),
 			}}
-			var said log
-			require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, Returns: test.returns, Say: said.say}))
+			var printed log
+			require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, Returns: test.returns, Say: printed.say}))
 			require.Equal(t, test.tries, api.tries)
 			require.Equal(t, test.left, api.left())
-			require.Equal(t, "worker-1 is drained\n", said.String())
+			require.Equal(t, "worker-1 is drained\n", printed.String())
 			require.Equal(t, true, api.nodes[0].Spec.Unschedulable)
 			require.Equal(t, map[bool]string{true: "true", false: "leaves"}[test.returns], api.nodes[0].Metadata.Annotations[nodeops.CordonAnnotation])
 		})
@@ -63,10 +63,10 @@ func TestDrainWaitsForPodDisruptionBudgets(t *testing.T) {
 			}
 			return http.StatusCreated
 		}}
-		var said log
-		require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, Say: said.say}))
+		var printed log
+		require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, Say: printed.say}))
 		require.Equal(t, map[string]int{"web-0": 1, "web-1": 5}, api.tries)
-		require.Equal(t, "worker-1: PodDisruptionBudgets hold back shop/web-1; waiting for up to 1m0s\nworker-1 is drained\n", said.String())
+		require.Equal(t, "worker-1: PodDisruptionBudgets hold back shop/web-1; waiting for up to 1m0s\nworker-1 is drained\n", printed.String())
 	})
 }
 
@@ -98,11 +98,11 @@ func TestHeldBackPodsAreDeletedOnRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &apiServer{allows: heldBack, nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0"), newPod("web-1")}}
-		var said log
-		require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, DeleteHeldBack: true, Say: said.say}))
+		var printed log
+		require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, DeleteHeldBack: true, Say: printed.say}))
 		require.Empty(t, api.left())
 		require.Equal(t, "worker-1: PodDisruptionBudgets hold back shop/web-0, shop/web-1; waiting for up to 1m0s\n"+
-			"warning: worker-1 is not drained after 1m0s: deleted shop/web-0, shop/web-1\n", said.String())
+			"warning: worker-1 is not drained after 1m0s: deleted shop/web-0, shop/web-1\n", printed.String())
 	})
 }
 
@@ -171,13 +171,13 @@ func TestADrainWaitsForTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &apiServer{nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0")}}
 		api.fails = func(string, int) int { return http.StatusServiceUnavailable }
-		var said []string
-		say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+		var printed []string
+		say := func(format string, args ...any) { printed = append(printed, fmt.Sprintf(format, args...)) }
 		began := time.Now()
 		err := api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: 10 * time.Minute, Say: say})
 		polltest.Lasted(t, 2*time.Minute, began)
 		require.EqualError(t, err, "worker-1 is not drained after 2m0s, because the Kubernetes API fails (its Node: etcdserver: leader changed): mend that, then run up again")
-		require.Equal(t, []string{"worker-1: the Kubernetes API fails (its Node: etcdserver: leader changed); waiting for up to 2m0s"}, said)
+		require.Equal(t, []string{"worker-1: the Kubernetes API fails (its Node: etcdserver: leader changed); waiting for up to 2m0s"}, printed)
 	})
 }
 

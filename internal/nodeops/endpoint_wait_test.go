@@ -23,11 +23,11 @@ func TestAnEndpointThatLeadsNowhere(t *testing.T) {
 		"see that kubernetes.endpoint leads to the control planes: a virtual address lies in their subnet and is no other machine's, " +
 		"a name or a load balancer points to them; then run up again"
 	for _, test := range []struct {
-		name string
-		look func(since time.Duration) error
-		ends time.Duration
-		want string
-		said []string
+		name     string
+		look     func(since time.Duration) error
+		ends     time.Duration
+		want     string
+		messages []string
 	}{
 		{
 			"the control planes answer", func(time.Duration) error { return nodeops.Astray(server) }, 3 * time.Minute, astray,
@@ -66,8 +66,8 @@ func TestAnEndpointThatLeadsNowhere(t *testing.T) {
 				began := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 				defer cancel()
-				var said []string
-				awaited := nodeops.Awaited{Server: server, Limit: 15 * time.Minute, Say: func(text string) { said = append(said, text) }}
+				var messages []string
+				awaited := nodeops.Awaited{Server: server, Limit: 15 * time.Minute, Say: func(text string) { messages = append(messages, text) }}
 				err := nodeops.WaitFor(ctx, awaited, func(context.Context) error { return test.look(time.Since(began)) })
 				if test.want == "" {
 					require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestAnEndpointThatLeadsNowhere(t *testing.T) {
 					require.EqualError(t, err, test.want)
 				}
 				polltest.Lasted(t, test.ends, began)
-				require.Equal(t, test.said, said)
+				require.Equal(t, test.messages, messages)
 			})
 		})
 	}

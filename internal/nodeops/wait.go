@@ -68,7 +68,7 @@ func (w Wait) until(ctx context.Context, v *vigil) error {
 		defer cancel()
 	}
 
-	said := ""
+	printed := ""
 	var judged error
 	if poll.Until(ctx, pollInterval, func(ctx context.Context) (done bool, err error) {
 		seen := look(ctx, api, w.Address)
@@ -78,8 +78,8 @@ func (w Wait) until(ctx context.Context, v *vigil) error {
 		if done, judged = v.judge(time.Now(), seen); judged == nil && !done {
 			judged = w.switchedOff(ctx, v)
 		}
-		if state := v.state(); !done && judged == nil && state != said {
-			said = state
+		if state := v.state(); !done && judged == nil && state != printed {
+			printed = state
 			w.say(state)
 		}
 		return done || judged != nil, nil

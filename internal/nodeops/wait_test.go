@@ -118,15 +118,15 @@ func failing(t *testing.T, wanted fault.Fault) func(*talos.Config, *talos.Hardwa
 func TestWaitSaysForWhat(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
-	var said []string
+	var printed []string
 	wait := m.wait()
 	ctx, end := ending(t.Context())
 	wait.Limit, wait.Say = 4*time.Minute, func(text string) {
-		said = append(said, text)
+		printed = append(printed, text)
 		time.AfterFunc(4*time.Second, end) // time for some more looks
 	}
 	require.ErrorIs(t, wait.UntilSecure(ctx), context.DeadlineExceeded)
-	require.Equal(t, []string{m.address.String() + ": in maintenance mode, with its configuration (4 min at most)"}, said)
+	require.Equal(t, []string{m.address.String() + ": in maintenance mode, with its configuration (4 min at most)"}, printed)
 	require.NoError(t, wait.UntilConfigurable(t.Context()))
 }
 

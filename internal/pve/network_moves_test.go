@@ -145,13 +145,13 @@ func TestStagedChangesOnTheWayToTheAPI(t *testing.T) {
 			t.Parallel()
 			e := wired(t)
 			e.stage(http.MethodPut, "/vmbr0", test.staged)
-			run, said := e.networkRun(hostspec.Network{Node: node, Owner: "site", Interfaces: []hostspec.Interface{test.wanted}})
+			run, messages := e.networkRun(hostspec.Network{Node: node, Owner: "site", Interfaces: []hostspec.Interface{test.wanted}})
 			_, err := run.Foresee(t.Context())
 			require.ErrorContains(t, err, before+test.reason+after)
 			_, err = run.Apply(t.Context())
 			require.ErrorContains(t, err, before+test.reason+after)
 			require.Zero(t, e.reloads())
-			require.Empty(t, *said)
+			require.Empty(t, *messages)
 
 			run.Allowed = []string{"vmhost/vmbr0"}
 			_, err = run.Apply(t.Context())

@@ -36,8 +36,8 @@ func wanted() hostspec.Network {
 
 // networkRun returns a run on the host, and the texts that it passes to Say.
 func (e *emulated) networkRun(wanted hostspec.Network) (pve.NetworkRun, *[]string) {
-	var said []string
-	return pve.NetworkRun{Connection: e.connection, Wanted: wanted, Say: func(text string) { said = append(said, text) }}, &said
+	var messages []string
+	return pve.NetworkRun{Connection: e.connection, Wanted: wanted, Say: func(text string) { messages = append(messages, text) }}, &messages
 }
 
 // stage changes what is staged of the host's network, as another user does.
@@ -75,7 +75,7 @@ func (e *emulated) comment(name string) string {
 func TestInterfacesAreStagedShownAndAppliedByOneReload(t *testing.T) {
 	t.Parallel()
 	e := wired(t)
-	run, said := e.networkRun(wanted())
+	run, messages := e.networkRun(wanted())
 	plan, err := run.Foresee(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "the MTU of eno2 is raised to 9000, vmbr1 is created, vmbr1.30 is created", plan.String())
@@ -85,9 +85,9 @@ func TestInterfacesAreStagedShownAndAppliedByOneReload(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, changed)
 	require.Equal(t, 1, e.reloads())
-	require.Len(t, *said, 1)
-	require.Contains(t, (*said)[0], "+iface vmbr1 inet static\n+\taddress 10.1.0.1/24\n")
-	require.Contains(t, (*said)[0], "+#storage\n+#Made by em-infra for site.\n")
+	require.Len(t, *messages, 1)
+	require.Contains(t, (*messages)[0], "+iface vmbr1 inet static\n+\taddress 10.1.0.1/24\n")
+	require.Contains(t, (*messages)[0], "+#storage\n+#Made by em-infra for site.\n")
 
 	changed, err = run.Apply(t.Context())
 	require.NoError(t, err)
@@ -219,11 +219,11 @@ func TestStagedChangesOfAnotherUserAreLeftAlone(t *testing.T) {
 	e.stage(http.MethodDelete, "", "")
 
 	e.stage(http.MethodPost, "", `{"iface": "vmbr1", "type": "bridge", "comments": "Made by em-infra for site."}`)
-	run, said := e.networkRun(wanted())
+	run, messages := e.networkRun(wanted())
 	changed, err := run.Apply(t.Context())
 	require.NoError(t, err)
 	require.True(t, changed)
-	require.Equal(t, "a run that was killed has staged changes of the network of vmhost: they are part of this one", (*said)[0])
+	require.Equal(t, "a run that was killed has staged changes of the network of vmhost: they are part of this one", (*messages)[0])
 	differences, err := run.Differences(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, differences)

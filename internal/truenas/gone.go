@@ -11,8 +11,8 @@ const GoneVariable = "EM_INFRA_NAS_GONE"
 
 // IsGoneForGood reports whether [GoneVariable] names the box with an endpoint.
 func IsGoneForGood(endpoint string) bool {
-	said := strings.TrimSuffix(os.Getenv(GoneVariable), "/")
-	return said != "" && said == strings.TrimSuffix(endpoint, "/")
+	named := strings.TrimSuffix(os.Getenv(GoneVariable), "/")
+	return named != "" && named == strings.TrimSuffix(endpoint, "/")
 }
 
 // OrGoneForGood returns the end of a sentence about a box that does not answer, for a run that would delete something there.

@@ -83,12 +83,12 @@ func TestSteps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var said []string
+			var texts []string
 			refusals := judge(test.nodes, test.wanted)
 			for _, refusal := range refusals {
-				said = append(said, refusal.Error())
+				texts = append(texts, refusal.Error())
 			}
-			require.Equal(t, test.want, said)
+			require.Equal(t, test.want, texts)
 			require.Equal(t, test.skips, len(refusals) > 0 && refusals[0].Skips)
 		})
 	}
@@ -114,15 +114,15 @@ func TestChanges(t *testing.T) {
 	} {
 		seen[name] = true
 		names := func(from, to uint64, traits versions.Traits) []string {
-			said := []string{}
+			names := []string{}
 			for _, change := range versions.Changes(minor(from), minor(to), traits) {
 				require.NotEmpty(t, change.Says)
 				require.NotEmpty(t, change.Source)
 				if change.Name != always || name == always {
-					said = append(said, change.Name)
+					names = append(names, change.Name)
 				}
 			}
-			return said
+			return names
 		}
 		require.Equal(t, []string{name}, names(test.since-1, test.since, test.traits))
 		require.Equal(t, []string{name}, names(12, 14, test.traits), "a skipped minor is said, too")

@@ -35,8 +35,8 @@ func startSweeper(lifeline string) (release func() error, err error) {
 		return nil, err
 	}
 	sweeper := exec.Command(self)
-	var said bytes.Buffer // not this process' own output, which would keep `go test` waiting after a kill
-	sweeper.Stderr = &said
+	var output bytes.Buffer // not this process' own output, which would keep `go test` waiting after a kill
+	sweeper.Stderr = &output
 	sweeper.Env = append(os.Environ(), sweeperVariable+"="+lifeline)
 	process.Lead(sweeper) // a signal to the group of the tests does not reach it
 	run, err := sweeper.StdinPipe()
@@ -49,7 +49,7 @@ func startSweeper(lifeline string) (release func() error, err error) {
 	return func() error {
 		closed := run.Close()
 		if err := sweeper.Wait(); err != nil {
-			return errors.Join(closed, fmt.Errorf("the sweeper of the tests: %w: %s", err, &said))
+			return errors.Join(closed, fmt.Errorf("the sweeper of the tests: %w: %s", err, &output))
 		}
 		return closed
 	}, nil

@@ -24,9 +24,9 @@ func (f *life) followsRefusal(what string, refusal model.Run) (last model.Run, f
 		return refusal, false
 	}
 	refusal.Excused = true
-	if told := upgradesLater.FindStringSubmatch(refusal.Output); told != nil {
+	if match := upgradesLater.FindStringSubmatch(refusal.Output); match != nil {
 		f.judge(refusal)
-		former, err := strconv.Atoi(told[1])
+		former, err := strconv.Atoi(match[1])
 		require.NoError(f.t, err)
 		return f.upgradesAfterwards(what, former), true
 	}

@@ -168,21 +168,21 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request, items []Item, id s
 
 // read takes what a request says of an item.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, item *Item) bool {
-	var said struct {
+	var change struct {
 		Title, Body, Description, State string
 		StateEvent                      string `json:"state_event"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&change); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return false
 	}
-	if said.Title != "" {
-		item.Title = said.Title
+	if change.Title != "" {
+		item.Title = change.Title
 	}
-	if text := said.Body + said.Description; text != "" {
+	if text := change.Body + change.Description; text != "" {
 		item.Body = text
 	}
-	item.Closed = said.State == "closed" || said.StateEvent == "close"
+	item.Closed = change.State == "closed" || change.StateEvent == "close"
 	return true
 }
 

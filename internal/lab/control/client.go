@@ -103,13 +103,13 @@ func failed(response *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("ask the lab: %w", err)
 	}
-	var said failure
-	switch err := json.Unmarshal(raw, &said); {
+	var answer failure
+	switch err := json.Unmarshal(raw, &answer); {
 	case err != nil:
 		return fmt.Errorf("ask the lab: %s: %s", response.Status, bytes.TrimSpace(raw))
 	case response.StatusCode == http.StatusUnprocessableEntity:
-		return refusal{strings.TrimPrefix(said.Error, ErrRefused.Error()+": ")}
+		return refusal{strings.TrimPrefix(answer.Error, ErrRefused.Error()+": ")}
 	default:
-		return errors.New(said.Error)
+		return errors.New(answer.Error)
 	}
 }

@@ -65,7 +65,7 @@ hosts:
 // TestMistakes checks that all mistakes in a file are reported at once, with line and remedy.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	for text, told := range map[string]string{
+	for text, message := range map[string]string{
 		"hosts:\n  - {name: pve, core: 4}\n  - {cores: 0}\n": `FILE:2: hosts[0].core: no such key: did you mean cores?
 FILE:3: hosts[1].name: is missing (it has no default): add it
 FILE:3: hosts[1].cores: is out of range (1 to 8192; got 0): choose a number within`,
@@ -77,6 +77,6 @@ FILE:3: hosts[1].cores: is out of range (1 to 8192; got 0): choose a number with
 		path := written(t, text)
 		_, err := hostfile.Load(path)
 		require.Error(t, err)
-		require.Equal(t, told, strings.ReplaceAll(err.Error(), path, "FILE"))
+		require.Equal(t, message, strings.ReplaceAll(err.Error(), path, "FILE"))
 	}
 }

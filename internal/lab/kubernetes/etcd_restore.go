@@ -29,20 +29,20 @@ func (c *Clusters) EtcdRestore(ctx context.Context, etcdCluster, snapshot string
 		fmt.Sprintf("--skip-hash-check=%t", skipHashCheck))
 	command.Dir = to.path()
 	command.Env = []string{"HOME=" + to.path(), "PATH=" + os.Getenv("PATH")}
-	var said bytes.Buffer
-	command.Stdout, command.Stderr = io.Discard, &said
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = io.Discard, &output
 	if err := command.Run(); err != nil {
-		return errors.Join(restoreError(ctx, err, said.String()), os.RemoveAll(to.path()))
+		return errors.Join(restoreError(ctx, err, output.String()), os.RemoveAll(to.path()))
 	}
 	return nil
 }
 
 // restoreError returns the last line that etcdutl printed, as an error.
-func restoreError(ctx context.Context, err error, said string) error {
+func restoreError(ctx context.Context, err error, output string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	lines := strings.Split(strings.TrimSpace(said), "\n")
+	lines := strings.Split(strings.TrimSpace(output), "\n")
 	if last := strings.TrimPrefix(lines[len(lines)-1], "Error: "); last != "" {
 		return errors.New(last)
 	}

@@ -138,9 +138,9 @@ var (
 )
 
 // Keep runs a process that is started again when it ends by itself, until the context ends, and reports each end.
-func Keep(ctx context.Context, dir, name string, told func(error), path string, args ...string) error {
+func Keep(ctx context.Context, dir, name string, report func(error), path string, args ...string) error {
 	group, ctx := errgroup.WithContext(ctx)
-	keep(ctx, group, component{name: name, path: path, args: args}, dir, time.Millisecond, told)
+	keep(ctx, group, component{name: name, path: path, args: args}, dir, time.Millisecond, report)
 	return group.Wait()
 }
 

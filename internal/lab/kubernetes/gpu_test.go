@@ -63,13 +63,13 @@ func (c cluster) gpusOf(ctx context.Context, name string) [2]int64 {
 	if err != nil {
 		return [2]int64{-2, -2}
 	}
-	said := [2]int64{-1, -1}
+	counts := [2]int64{-1, -1}
 	for i, list := range []corev1.ResourceList{node.Status.Capacity, node.Status.Allocatable} {
 		if quantity, found := list["nvidia.com/gpu"]; found {
-			said[i] = quantity.Value()
+			counts[i] = quantity.Value()
 		}
 	}
-	return said
+	return counts
 }
 
 // TestGPUs: a node reports its GPUs while a device plugin runs on it that has access to them.

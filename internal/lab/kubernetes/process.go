@@ -40,14 +40,14 @@ func start(ctx context.Context, group *errgroup.Group, c component, dir string) 
 // keep runs a component in a group. One that ends by itself is started again after a pause, as a kubelet does with the container of a
 // static pod. A controller manager and a scheduler end when they cannot renew their Leases (kubernetes v1.35, cmd/kube-scheduler/app/
 // server.go, OnStoppedLeading).
-func keep(ctx context.Context, group *errgroup.Group, c component, dir string, pause time.Duration, told func(error)) *process {
+func keep(ctx context.Context, group *errgroup.Group, c component, dir string, pause time.Duration, report func(error)) *process {
 	return startAs(ctx, group, func(own context.Context) error {
 		for {
 			err := c.run(own, dir)
 			if own.Err() != nil {
 				return own.Err()
 			}
-			told(err)
+			report(err)
 			select {
 			case <-time.After(pause):
 			case <-own.Done():

@@ -116,8 +116,8 @@ func TestAReleaseThatIsNotBuilt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, programs.ControlPlanes[0].Version, version.GitVersion)
 	end()
-	said := "Kubernetes v1.36.2 is not built: " + programs.ControlPlanes[0].Version + " runs in its place"
-	require.Equal(t, 1, strings.Count(log.String(), said), log.String())
+	message := "Kubernetes v1.36.2 is not built: " + programs.ControlPlanes[0].Version + " runs in its place"
+	require.Equal(t, 1, strings.Count(log.String(), message), log.String())
 }
 
 // shows reports whether a static pod is shown with a version, and as ready.

@@ -30,20 +30,20 @@ func (d *descriptions) described() []proxmox.Host {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	said := d.next
+	current := d.next
 	d.next = nil
 
-	return said
+	return current
 }
 
 // growingLab returns a lab, and a function that changes the description of its first host.
 func growingLab(t *testing.T, change func(*proxmox.Config)) (*lab, func(func(*proxmox.Host))) {
 	t.Helper()
 
-	var said descriptions
+	var current descriptions
 
 	l := newLab(t, func(c *proxmox.Config) {
-		c.Described = said.described
+		c.Described = current.described
 		if change != nil {
 			change(c)
 		}
@@ -52,7 +52,7 @@ func growingLab(t *testing.T, change func(*proxmox.Config)) (*lab, func(func(*pr
 	return l, func(describe func(*proxmox.Host)) {
 		host := testConfig().Hosts[0]
 		describe(&host)
-		said.say(host)
+		current.say(host)
 	}
 }
 

@@ -23,14 +23,14 @@ func (s *system) download(ctx context.Context, ref string) error {
 		step, took = StepPull, s.fleet.config.Durations.Pull
 	}
 
-	for told := ""; ; {
+	for logged := ""; ; {
 		err := s.vm.step(ctx, step, took)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 
-		if cause := notPulled(ref, err).Error(); cause != told {
-			told = cause
+		if cause := notPulled(ref, err).Error(); cause != logged {
+			logged = cause
 			s.kernel.printk("[talos] retrying error: "+cause, s.fleet.config.Now())
 		}
 

@@ -286,8 +286,8 @@ func TestFaultAPIServerLate(t *testing.T) {
 	t.Parallel()
 
 	pace := newHeldPace(2 * time.Minute)
-	told := &pods{nodes: map[int]talos.KubernetesNode{}}
-	l := newLab(t, func(c *talos.Config) { c.Pace, c.Kubernetes = pace, told })
+	kube := &pods{nodes: map[int]talos.KubernetesNode{}}
+	l := newLab(t, func(c *talos.Config) { c.Pace, c.Kubernetes = pace, kube })
 	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultAPIServerLate}))
 
 	c := l.cluster("k3s-dev")
@@ -303,8 +303,8 @@ func TestFaultAPIServerLate(t *testing.T) {
 		return list.Len()
 	}
 	require.Zero(t, pods())
-	require.Empty(t, told.node(101).EtcdCluster)
+	require.Empty(t, kube.node(101).EtcdCluster)
 	pace.release()
 	l.eventually(func() bool { return pods() == 3 }, "the static pods do not start")
-	l.eventually(func() bool { return told.node(101).EtcdCluster != "" }, "Kubernetes is not told")
+	l.eventually(func() bool { return kube.node(101).EtcdCluster != "" }, "Kubernetes is not told")
 }

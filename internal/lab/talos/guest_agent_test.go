@@ -46,16 +46,16 @@ func TestGuestAgentRuns(t *testing.T) {
 			require.Equal(t, test.answers, answers)
 
 			c := l.controlPlaneUp("k3s-dev")
-			told, answers := l.fleet.AskAgent(101)
+			info, answers := l.fleet.AskAgent(101)
 			require.Equal(t, test.answers, answers)
 
 			state, _ := c.serviceState(101, "ext-qemu-guest-agent")
 			require.Equal(t, test.service, state)
 
 			if answers {
-				require.NotEmpty(t, told.KernelRelease)
-				require.Equal(t, "eth0", told.Links[1].Name)
-				require.NotEmpty(t, told.Links[1].Addresses)
+				require.NotEmpty(t, info.KernelRelease)
+				require.Equal(t, "eth0", info.Links[1].Name)
+				require.NotEmpty(t, info.Links[1].Addresses)
 			}
 		})
 	}

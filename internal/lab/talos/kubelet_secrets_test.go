@@ -15,8 +15,8 @@ import (
 func TestTheKubeletRestartsWithAnotherCAAndToken(t *testing.T) {
 	t.Parallel()
 
-	told := &pods{nodes: map[int]talos.KubernetesNode{}}
-	l := newLab(t, func(c *talos.Config) { c.Kubernetes = told })
+	kube := &pods{nodes: map[int]talos.KubernetesNode{}}
+	l := newLab(t, func(c *talos.Config) { c.Kubernetes = kube })
 	c := l.controlPlaneUp("k3s-dev")
 
 	other, err := theirSecrets()
@@ -36,9 +36,9 @@ func TestTheKubeletRestartsWithAnotherCAAndToken(t *testing.T) {
 
 	for starts, patch := range []func(*v1alpha1.Config){accepts, token} {
 		c.patched(101, patch)
-		l.eventually(func() bool { return told.node(101).KubeletStarts == starts+2 && told.node(101).Kubelet }, "the kubelet is not restarted")
+		l.eventually(func() bool { return kube.node(101).KubeletStarts == starts+2 && kube.node(101).Kubelet }, "the kubelet is not restarted")
 	}
 
 	c.patched(101, labelled)
-	require.Equal(t, 3, told.node(101).KubeletStarts)
+	require.Equal(t, 3, kube.node(101).KubeletStarts)
 }

@@ -81,33 +81,33 @@ func (p *pods) goneClusters() []string {
 func TestKubernetesIsToldWhatRuns(t *testing.T) {
 	t.Parallel()
 
-	told := &pods{nodes: map[int]talos.KubernetesNode{}}
-	l := newLab(t, func(c *talos.Config) { c.Kubernetes = told })
+	kube := &pods{nodes: map[int]talos.KubernetesNode{}}
+	l := newLab(t, func(c *talos.Config) { c.Kubernetes = kube })
 	c := l.cluster("k8s")
 
 	l.install(101, c.controlPlane())
-	l.eventually(func() bool { return told.node(101).Kubelet }, "the kubelet does not run")
-	require.Empty(t, told.node(101).EtcdCluster, "nobody has bootstrapped it")
-	require.Equal(t, "vm-101", told.node(101).Hostname)
-	require.Equal(t, "k8s", told.node(101).Config.Cluster().Name())
+	l.eventually(func() bool { return kube.node(101).Kubelet }, "the kubelet does not run")
+	require.Empty(t, kube.node(101).EtcdCluster, "nobody has bootstrapped it")
+	require.Equal(t, "vm-101", kube.node(101).Hostname)
+	require.Equal(t, "k8s", kube.node(101).Config.Cluster().Name())
 
 	c.bootstrap(101)
-	l.eventually(func() bool { return told.node(101).EtcdCluster != "" }, "etcd does not become healthy")
+	l.eventually(func() bool { return kube.node(101).EtcdCluster != "" }, "etcd does not become healthy")
 
-	cluster := told.node(101).EtcdCluster
+	cluster := kube.node(101).EtcdCluster
 
 	l.install(111, c.worker())
-	l.eventually(func() bool { return told.node(111).Kubelet }, "the worker's kubelet does not run")
-	require.Empty(t, told.node(111).EtcdCluster)
+	l.eventually(func() bool { return kube.node(111).Kubelet }, "the worker's kubelet does not run")
+	require.Empty(t, kube.node(111).EtcdCluster)
 
 	require.NoError(t, l.fleet.PowerOff(101))
-	require.False(t, told.node(101).Kubelet)
-	require.Empty(t, told.node(101).EtcdCluster)
-	require.Empty(t, told.goneClusters())
+	require.False(t, kube.node(101).Kubelet)
+	require.Empty(t, kube.node(101).EtcdCluster)
+	require.Empty(t, kube.goneClusters())
 
 	l.powerOn(101)
-	l.eventually(func() bool { return told.node(101).EtcdCluster == cluster }, "it does not come back with its etcd")
+	l.eventually(func() bool { return kube.node(101).EtcdCluster == cluster }, "it does not come back with its etcd")
 
 	require.NoError(t, l.fleet.Destroy(101))
-	require.Equal(t, []string{cluster}, told.goneClusters())
+	require.Equal(t, []string{cluster}, kube.goneClusters())
 }

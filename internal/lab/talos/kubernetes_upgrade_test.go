@@ -35,8 +35,8 @@ func (c *cluster) patched(vmid int, patch func(*v1alpha1.Config)) {
 func TestTheKubeletRestartsWithANewImage(t *testing.T) {
 	t.Parallel()
 
-	told := &pods{nodes: map[int]talos.KubernetesNode{}}
-	l := newLab(t, func(c *talos.Config) { c.Kubernetes = told })
+	kube := &pods{nodes: map[int]talos.KubernetesNode{}}
+	l := newLab(t, func(c *talos.Config) { c.Kubernetes = kube })
 	c := l.controlPlaneUp("k3s-dev")
 
 	events := make(chan state.Event)
@@ -59,7 +59,7 @@ func TestTheKubeletRestartsWithANewImage(t *testing.T) {
 		}
 	}
 
-	node := told.node(101)
+	node := kube.node(101)
 	require.Equal(t, "registry.example.org/kubelet:v1.35.5", node.KubeletImage)
 	require.Equal(t, 2, node.KubeletStarts)
 

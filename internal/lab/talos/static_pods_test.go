@@ -17,8 +17,8 @@ import (
 func TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem(t *testing.T) {
 	t.Parallel()
 
-	told := &pods{nodes: map[int]talos.KubernetesNode{}}
-	l := newLab(t, func(c *talos.Config) { c.Kubernetes = told })
+	kube := &pods{nodes: map[int]talos.KubernetesNode{}}
+	l := newLab(t, func(c *talos.Config) { c.Kubernetes = kube })
 	c := l.controlPlaneUp("k3s-dev")
 
 	argument := func(c *v1alpha1.Config) {
@@ -80,6 +80,6 @@ func TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem(t *testing.T) {
 			Config:  map[string]string{"kube-apiserver": step.apiServer, "kube-controller-manager": "1", "kube-scheduler": step.scheduler},
 			Files:   step.files,
 			Secrets: step.secrets,
-		}, told.node(101).StaticPods, step.what)
+		}, kube.node(101).StaticPods, step.what)
 	}
 }

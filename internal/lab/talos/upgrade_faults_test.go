@@ -47,7 +47,7 @@ func (c *cluster) follow(vmid int) <-chan []string {
 	_, err = stream.Recv() // the stream has started
 	require.NoError(c.lab.t, err)
 
-	told := make(chan []string, 1)
+	followed := make(chan []string, 1)
 
 	go func() {
 		var texts []string
@@ -55,7 +55,7 @@ func (c *cluster) follow(vmid int) <-chan []string {
 		for {
 			message, err := stream.Recv()
 			if err != nil {
-				told <- texts
+				followed <- texts
 
 				return
 			}
@@ -66,7 +66,7 @@ func (c *cluster) follow(vmid int) <-chan []string {
 		}
 	}()
 
-	return told
+	return followed
 }
 
 func textOf(event *client.Event) string {
@@ -115,9 +115,9 @@ func TestUpgradeEvents(t *testing.T) {
 			c := l.controlPlaneUp("k3s-dev")
 			c.waitHealthy(101, "etcd")
 
-			told := c.follow(101)
+			followed := c.follow(101)
 			c.upgrade(101, client.WithUpgradeStage(test.stage))
-			require.Equal(t, test.want, <-told)
+			require.Equal(t, test.want, <-followed)
 		})
 	}
 }
@@ -137,10 +137,10 @@ func TestFaultUpgradeFails(t *testing.T) {
 
 	_, c := faulty(t, talos.FaultUpgradeFails)
 
-	boot, told := c.bootID(101), c.follow(101)
+	boot, followed := c.bootID(101), c.follow(101)
 	c.upgrade(101)
 
-	texts := <-told
+	texts := <-followed
 	require.Equal(t, []string{
 		"upgrade START", "upgrade START", "upgrade STOP", "upgrade STOP", "upgrade STOP ",
 		`upgrade NOOP sequence failed: error running phase 9 in upgrade sequence: task 1/1: failed, task "upgrade" failed: exit code 1`,

@@ -31,7 +31,7 @@ func TestAMemberThatDoesNotLeave(t *testing.T) {
 	goes.Limits.Leave, goes.Limits.Gone, goes.Limits.Interval = time.Second, time.Second, 10*time.Millisecond
 	c.hangs.method.Store("EtcdLeaveCluster")
 	require.EqualError(t, goes.Remove(t.Context()), "the member of "+goes.Name+" does not leave etcd (it has tried for 1 s): see `em-infra status`, mend that, then run `em-infra up` again")
-	require.NotContains(t, c.said.String(), "is reset")
+	require.NotContains(t, c.printed.String(), "is reset")
 	c.awaitMembers(size)
 	c.takesBack(goes.Name)
 
@@ -58,12 +58,12 @@ func TestAMemberThatDoesNotWork(t *testing.T) {
 	require.NoError(t, c.Fleet.PowerOff(vmid))
 	c.PowerOn(vmid, nameOf(vmid))
 	goes := c.remove(vmid)
-	var said strings.Builder
-	goes.Progress = &said
+	var printed strings.Builder
+	goes.Progress = &printed
 	polltest.Until(t, func() bool { return nodeops.IsAlive(t.Context(), c.Talosconfig(), goes.Address) }, goes.Name+" answers again")
 
 	require.NoError(t, goes.Remove(t.Context()))
-	require.Contains(t, said.String(), "warning: the etcd of "+goes.Name+" does not work (its etcd does not run (Talos: Preparing)): its member is removed by another control plane\n"+
+	require.Contains(t, printed.String(), "warning: the etcd of "+goes.Name+" does not work (its etcd does not run (Talos: Preparing)): its member is removed by another control plane\n"+
 		"the member of "+goes.Name+" was removed from etcd\n"+goes.Name+" is reset\n")
 	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: goes.Stay}.Members(t.Context())
 	require.NoError(t, err)
@@ -98,14 +98,14 @@ func TestTwoRemovalsAtOnce(t *testing.T) {
 
 // noted is a writer that closes said when a removal prints text.
 type noted struct {
-	text string
-	said chan struct{}
-	once sync.Once
+	text    string
+	printed chan struct{}
+	once    sync.Once
 }
 
 func (n *noted) Write(text []byte) (int, error) {
 	if strings.Contains(string(text), n.text) {
-		n.once.Do(func() { close(n.said) })
+		n.once.Do(func() { close(n.printed) })
 	}
 	return len(text), nil
 }
@@ -123,13 +123,13 @@ func TestADeadOneGoesBeforeOneThatWaits(t *testing.T) {
 	require.NoError(t, c.Fleet.PowerOff(first+2))
 	successor := rolling.Node{Name: nameOf(first + 3), Address: c.Address(first + 3), ControlPlane: true}
 	dead.Stay, waits.Stay = []rolling.Node{c.nodes[0], successor}, []rolling.Node{c.nodes[0], successor}
-	waiting := &noted{text: "control-2 waits until etcd can do without it: ", said: make(chan struct{})}
+	waiting := &noted{text: "control-2 waits until etcd can do without it: ", printed: make(chan struct{})}
 	dead.Progress, waits.Progress = t.Output(), waiting
 	errEnough := errors.New("enough")
 	ctx, end := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- waits.Remove(ctx) }()
-	<-waiting.said
+	<-waiting.printed
 
 	require.NoError(t, dead.Remove(t.Context()))
 	end(errEnough)
@@ -151,12 +151,12 @@ func TestOneThatWaitsRemovesTheDeadOne(t *testing.T) {
 	require.NoError(t, c.Fleet.PowerOff(first+2))
 	waits.Stay = []rolling.Node{c.nodes[0], {Name: nameOf(first + 3), Address: c.Address(first + 3), ControlPlane: true}}
 	waits.Leave = []string{nameOf(first + 1), nameOf(first + 2)}
-	waiting := &noted{text: "control-2 waits until etcd can do without it: control-4, which stays, is no member yet", said: make(chan struct{})}
+	waiting := &noted{text: "control-2 waits until etcd can do without it: control-4, which stays, is no member yet", printed: make(chan struct{})}
 	waits.Progress = waiting
 	ctx, end := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- waits.Remove(ctx) }()
-	<-waiting.said
+	<-waiting.printed
 	end(errors.New("enough"))
 	require.EqualError(t, <-ended, "removing control-2: enough")
 	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes[:2]}.Members(t.Context())
@@ -174,15 +174,15 @@ func TestTheDeadAreExpelledFirst(t *testing.T) {
 	const size = 3
 	c := newCluster(t, size)
 	leaving := removal.ControlPlane{
-		Node: removal.Node{Talosconfig: c.Talosconfig(), Progress: c.said}, Stay: c.nodes[:1], Leave: []string{nameOf(first + 1), nameOf(first + 2)},
+		Node: removal.Node{Talosconfig: c.Talosconfig(), Progress: c.printed}, Stay: c.nodes[:1], Leave: []string{nameOf(first + 1), nameOf(first + 2)},
 	}
 	require.NoError(t, leaving.ExpelDead(t.Context()))
-	require.Empty(t, c.said.String())
+	require.Empty(t, c.printed.String())
 
 	require.NoError(t, c.Fleet.PowerOff(first+2))
 	require.NoError(t, leaving.ExpelDead(t.Context()))
 	require.Equal(t, "warning: control-3 is dead: its member is removed from etcd by another control plane, and it is neither drained nor reset\n"+
-		"the member of control-3 was removed from etcd\n", c.said.String())
+		"the member of control-3 was removed from etcd\n", c.printed.String())
 	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes[:2]}.Members(t.Context())
 	require.NoError(t, err)
 	require.Len(t, members, size-1)
@@ -199,14 +199,14 @@ func TestWhatHappensInTheMiddleOfARemoval(t *testing.T) {
 	c := newCluster(t, size)
 	for _, test := range []struct {
 		name string
-		at   deed
+		at   action
 		do   func(vmid int) error
 	}{
-		{"the leader changes between look and act", deed{method: "EtcdForfeitLeadership"}, func(vmid int) error {
+		{"the leader changes between look and act", action{method: "EtcdForfeitLeadership"}, func(vmid int) error {
 			_, err := c.Admin(vmid).EtcdForfeitLeadership(t.Context(), &machineapi.EtcdForfeitLeadershipRequest{})
 			return err
 		}},
-		{"the power is cut when its member has left", deed{method: "EtcdLeaveCluster", done: true}, func(vmid int) error { return c.Fleet.PowerOff(vmid) }},
+		{"the power is cut when its member has left", action{method: "EtcdLeaveCluster", done: true}, func(vmid int) error { return c.Fleet.PowerOff(vmid) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			vmid := c.leader()

@@ -31,18 +31,18 @@ const first = talostest.First
 // cluster is a number of emulated control planes with real Kubernetes processes.
 type cluster struct {
 	*talostest.Cluster
-	t      *testing.T
-	nodes  []rolling.Node
-	faults *fault.Set
-	killer *talostest.Killer
-	hangs  *hangs
-	said   *strings.Builder
+	t       *testing.T
+	nodes   []rolling.Node
+	faults  *fault.Set
+	killer  *talostest.Killer
+	hangs   *hangs
+	printed *strings.Builder
 }
 
 func newCluster(t *testing.T, size int) *cluster {
 	t.Helper()
 	faults := fault.NewSet([32]byte{1}, talos.FaultKinds())
-	c := &cluster{t: t, faults: faults, killer: talostest.NewKiller(talos.NewFaultSet(faults, nil)), hangs: &hangs{}, said: &strings.Builder{}}
+	c := &cluster{t: t, faults: faults, killer: talostest.NewKiller(talos.NewFaultSet(faults, nil)), hangs: &hangs{}, printed: &strings.Builder{}}
 	c.hangs.Faults = c.killer
 	c.Cluster = talostest.NewCluster(t, "v1.12.4", constants.DefaultKubernetesVersion,
 		talos.Config{Kubernetes: kubernetestest.NewClusters(t), Faults: c.hangs})
@@ -54,17 +54,17 @@ func newCluster(t *testing.T, size int) *cluster {
 	return c
 }
 
-// hangs never answers the calls of one method, and runs a deed at the next call of another method.
+// hangs never answers the calls of one method, and runs an action at the next call of another method.
 type hangs struct {
 	talos.Faults
 
 	method atomic.Value
-	next   atomic.Pointer[deed]
+	next   atomic.Pointer[action]
 	etcdOf atomic.Int64 // the machine whose etcd does not start
 }
 
-// deed is an action that happens once during a call: before the work is done, or after it is done. In the second case the call is never answered.
-type deed struct {
+// action happens once during a call: before the work is done, or after it is done. In the second case the call is never answered.
+type action struct {
 	method string
 	done   bool
 	do     func() error
@@ -134,7 +134,7 @@ func (c *cluster) remove(vmid int) removal.ControlPlane {
 	}
 	return removal.ControlPlane{
 		Node: removal.Node{
-			Name: nameOf(vmid), Address: c.Address(vmid).String(), Talosconfig: c.Talosconfig(), DrainTimeout: 5 * time.Minute, Progress: c.said,
+			Name: nameOf(vmid), Address: c.Address(vmid).String(), Talosconfig: c.Talosconfig(), DrainTimeout: 5 * time.Minute, Progress: c.printed,
 		},
 		Stay: stay,
 	}

@@ -38,7 +38,7 @@ func TestAControlPlaneThatIsLeftUntouched(t *testing.T) {
 
 	require.NoError(t, c.faults.Set(fault.Fault{Name: talos.FaultEtcdFull, VMID: first, Times: 1}))
 	require.EqualError(t, goes.Remove(t.Context()), "control-3 is untouched, because "+full+"; then run `em-infra up` again")
-	require.Empty(t, c.said.String())
+	require.Empty(t, c.printed.String())
 	node, err := c.kubernetes(0).CoreV1().Nodes().Get(t.Context(), goes.Name, metav1.GetOptions{})
 	require.NoError(t, err)
 	require.False(t, node.Spec.Unschedulable)
@@ -54,7 +54,7 @@ func TestAWorkerThatCannotBeReached(t *testing.T) {
 	c, worker := newClusterWithAWorker(t)
 	name := worker.Name
 	c.holdsBackAPodOn(name)
-	worker.Progress = c.said
+	worker.Progress = c.printed
 	worker = removal.Impatient(worker, time.Second)
 	c.hangs.method.Store("Version")
 	require.EqualError(t, worker.RemoveWorker(t.Context()), "worker-1 is not drained after 0s, because PodDisruptionBudgets hold pods back (default/web): "+
@@ -67,7 +67,7 @@ func TestAWorkerThatCannotBeReached(t *testing.T) {
 	require.NoError(t, worker.RemoveWorker(t.Context()))
 	require.Equal(t, "worker-1 is drained\n"+
 		"warning: worker-1 is not reset, because its Talos API at "+worker.Address+":50000 cannot be reached from here although its kubelet reports; its disks go with its machine\n"+
-		"worker-1 is no longer a Node of the cluster\n", c.said.String())
+		"worker-1 is no longer a Node of the cluster\n", c.printed.String())
 	nodes, err := api.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, nodes.Items, 1)
@@ -81,11 +81,11 @@ func TestAWorkerWaitsForAControlPlane(t *testing.T) {
 	t.Parallel()
 	c, worker := newClusterWithAWorker(t)
 	require.NoError(t, c.Fleet.PowerOff(first))
-	waiting := &noted{text: "worker-1 waits until a control plane answers, 3 min at most", said: make(chan struct{})}
+	waiting := &noted{text: "worker-1 waits until a control plane answers, 3 min at most", printed: make(chan struct{})}
 	worker.Progress = waiting
 	removed := make(chan error, 1)
 	go func() { removed <- worker.RemoveWorker(t.Context()) }()
-	<-waiting.said
+	<-waiting.printed
 	c.PowerOn(first, nameOf(first))
 	require.NoError(t, <-removed)
 

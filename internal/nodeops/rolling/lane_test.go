@@ -371,12 +371,12 @@ func TestANodeThatIsNotChangedAfterAllTakesPodsAgain(t *testing.T) {
 func TestASilentNodeIsNotTheClustersFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var reported []string
 		c := &cluster{unwell: &rolling.SilentError{Unknown: "whether its configuration reboots it", Err: errors.New("its Talos API does not answer")}}
-		lane := rolling.NewLane(c, rolling.Options{Tell: func(_ rolling.Node, what string) { told = append(told, what) }})
+		lane := rolling.NewLane(c, rolling.Options{Tell: func(_ rolling.Node, what string) { reported = append(reported, what) }})
 		require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1")}),
 			"worker-1 is untouched, because whether its configuration reboots it is not known (its Talos API does not answer): look at the console of its VM in Proxmox VE, reset the VM if it hangs, then run up again")
-		require.Equal(t, []string{"whether its configuration reboots it is not known (its Talos API does not answer) (5 min at most)"}, told)
+		require.Equal(t, []string{"whether its configuration reboots it is not known (its Talos API does not answer) (5 min at most)"}, reported)
 		c.unwell = nil
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}), "its place is free")
 	})
@@ -470,9 +470,9 @@ func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
 func TestTheLaneTellsWhatANodeWaitsFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var reported []string
 		lane := rolling.NewLane(&cluster{unwell: errors.New("worker-2 is not Ready"), until: time.Now().Add(time.Minute), exempt: "worker-1"}, rolling.Options{
-			Tell: func(node rolling.Node, what string) { told = append(told, node.Name+": "+what) },
+			Tell: func(node rolling.Node, what string) { reported = append(reported, node.Name+": "+what) },
 		})
 		errs, changed := roll(lane, worker("worker-1"), worker("worker-3"))
 		require.Equal(t, map[string]error{"worker-1": nil, "worker-3": nil}, errs)
@@ -483,14 +483,14 @@ func TestTheLaneTellsWhatANodeWaitsFor(t *testing.T) {
 			"worker-1: it was changed, and it has worked again for a moment only (15 min at most)",
 			"worker-3: it was changed, and its Talos API does not answer (15 min at most)",
 			"worker-3: it was changed, and it has worked again for a moment only (15 min at most)",
-		}, told)
+		}, reported)
 
-		told = nil
+		reported = nil
 		lane = rolling.NewLane(&cluster{unwell: errors.New("worker-2 is not Ready"), until: time.Now().Add(time.Minute)}, rolling.Options{
-			Tell: func(node rolling.Node, what string) { told = append(told, node.Name+": "+what) },
+			Tell: func(node rolling.Node, what string) { reported = append(reported, node.Name+": "+what) },
 		})
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1")}))
-		require.Equal(t, []string{"worker-1: the cluster cannot do without it now: worker-2 is not Ready (5 min at most)"}, told)
+		require.Equal(t, []string{"worker-1: the cluster cannot do without it now: worker-2 is not Ready (5 min at most)"}, reported)
 	})
 }
 

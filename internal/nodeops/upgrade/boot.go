@@ -15,13 +15,13 @@ func (n Node) nextBoot(ctx context.Context, before nodeops.Running, events *even
 	bounded, cancel := context.WithTimeout(ctx, n.Limits.Boot)
 	defer cancel()
 	var (
-		after  nodeops.Running
-		silent error
-		said   string
+		after    nodeops.Running
+		silent   error
+		reported string
 	)
 	ended := poll.Until(bounded, n.Limits.Interval, func(context.Context) (bool, error) {
-		if phase := events.phase(); phase != said {
-			said = phase
+		if phase := events.phase(); phase != reported {
+			reported = phase
 			n.say("%s: %s", n.Name, phase)
 		}
 		if events.isLocked() {

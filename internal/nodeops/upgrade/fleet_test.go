@@ -37,13 +37,13 @@ type cluster struct {
 	faults        *fault.Set
 	killer        *talostest.Killer
 	installations *installations
-	said          *strings.Builder
+	printed       *strings.Builder
 }
 
 // newCluster brings up control planes. They stop when the test ends.
 func newCluster(t *testing.T, size int) *cluster {
 	t.Helper()
-	c := &cluster{t: t, faults: fault.NewSet([32]byte{1}, talos.FaultKinds()), said: &strings.Builder{}}
+	c := &cluster{t: t, faults: fault.NewSet([32]byte{1}, talos.FaultKinds()), printed: &strings.Builder{}}
 	c.killer = talostest.NewKiller(talos.NewFaultSet(c.faults, nil))
 	c.installations = &installations{Faults: c.killer, begun: map[int]int{}}
 	c.Cluster = talostest.NewCluster(t, "v1.12.4", constants.DefaultKubernetesVersion,
@@ -113,7 +113,7 @@ func (c *cluster) node(vmid int, image string, limits upgrade.Limits) upgrade.No
 	limits.Interval = 10 * time.Millisecond
 	return upgrade.Node{
 		Name: nameOf(vmid), Address: c.Address(vmid).String(), ControlPlane: true, Image: image,
-		Talosconfig: c.Talosconfig(), Limits: limits, Progress: c.said,
+		Talosconfig: c.Talosconfig(), Limits: limits, Progress: c.printed,
 	}
 }
 

@@ -34,13 +34,13 @@ func TestUpgrade(t *testing.T) {
 			c := newCluster(t, 1)
 			require.NoError(t, c.node(first, test.image, upgrade.Limits{}).Run(t.Context()))
 			require.Equal(t, test.want, c.release(first))
-			require.Contains(t, c.said.String(), test.says)
-			require.Contains(t, c.said.String(), "control-1 runs "+test.want.String()+"\n")
+			require.Contains(t, c.printed.String(), test.says)
+			require.Contains(t, c.printed.String(), "control-1 runs "+test.want.String()+"\n")
 
-			c.said.Reset()
+			c.printed.Reset()
 			c.fail(talos.FaultEtcdLocked, 0)
 			require.NoError(t, c.node(first, test.image, upgrade.Limits{}).Run(t.Context()), "no second order is given")
-			require.Equal(t, "control-1 runs "+test.want.String()+"\n", c.said.String())
+			require.Equal(t, "control-1 runs "+test.want.String()+"\n", c.printed.String())
 		})
 	}
 }
@@ -51,7 +51,7 @@ func TestUpgradeToACopyOfAnImage(t *testing.T) {
 	c := newCluster(t, 1)
 	c.fail(talos.FaultEtcdLocked, 0)
 	require.NoError(t, c.node(first, mirror+":v1.12.4", upgrade.Limits{}).Run(t.Context()), "no order is given for the version that runs")
-	require.Equal(t, "control-1 runs v1.12.4 (schematic 37656798)\n", c.said.String())
+	require.Equal(t, "control-1 runs v1.12.4 (schematic 37656798)\n", c.printed.String())
 	needed, err := c.node(first, mirror+":v1.12.4", upgrade.Limits{}).Fetch(t.Context())
 	require.NoError(t, err)
 	require.False(t, needed)
@@ -60,7 +60,7 @@ func TestUpgradeToACopyOfAnImage(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.node(first, mirror+":v1.12.11", upgrade.Limits{}).Run(t.Context()))
 	require.Equal(t, nodeops.Release{Version: "v1.12.11", Schematic: plain}, c.release(first))
-	require.Contains(t, c.said.String(), "control-1: v1.12.4 (schematic 37656798) → v1.12.11\n")
+	require.Contains(t, c.printed.String(), "control-1: v1.12.4 (schematic 37656798) → v1.12.11\n")
 }
 
 // TestUpgradeOfALeader: it hands on its leadership before it goes.
@@ -69,7 +69,7 @@ func TestUpgradeOfALeader(t *testing.T) {
 	c := newCluster(t, 3)
 	leader := c.leader(3)
 	require.NoError(t, c.node(leader, newer, upgrade.Limits{}).Run(t.Context()))
-	require.Contains(t, c.said.String(), nameOf(leader)+" has handed the leadership of etcd to ")
+	require.Contains(t, c.printed.String(), nameOf(leader)+" has handed the leadership of etcd to ")
 	require.NotEqual(t, leader, c.leader(3))
 }
 
@@ -163,7 +163,7 @@ func TestUpgradeIsTakenUp(t *testing.T) {
 	c := newCluster(t, 1)
 	c.order(first, newer)
 	require.NoError(t, c.node(first, newer, upgrade.Limits{}).Run(t.Context()))
-	require.Equal(t, "control-1 runs v1.12.11 (schematic 37656798)\n", c.said.String(), "no second order is given")
+	require.Equal(t, "control-1 runs v1.12.11 (schematic 37656798)\n", c.printed.String(), "no second order is given")
 }
 
 // TestUpgradeThatIsEnded checks that an interrupted run leaves the upgrade to the node, and reports that.
@@ -190,7 +190,7 @@ func TestUpgradeNeedsEveryMember(t *testing.T) {
 	err := c.node(first, newer, upgrade.Limits{}).Run(t.Context())
 	require.ErrorContains(t, err, "control-1 is untouched (error validating etcd for upgrade: etcd member ")
 	require.ErrorContains(t, err, "): bring the other control planes back, then run up again")
-	require.Equal(t, "v1.12.4", c.release(first).Version, fmt.Sprint("said: ", c.said))
+	require.Equal(t, "v1.12.4", c.release(first).Version, fmt.Sprint("said: ", c.printed))
 }
 
 // TestTheLaneRefusesWhileAMemberIsDown checks that the lane refuses before anything is done to a node.

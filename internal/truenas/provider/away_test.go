@@ -35,7 +35,7 @@ func TestABoxThatIsAway(t *testing.T) {
 				read := r.refresh("Account", "csi", inputs, state)
 				require.Equal(t, plugin.ReadResult{ID: "csi", Inputs: inputs, Outputs: state}, read.ReadResult)
 			}
-			require.Equal(t, []string{"what this stack has on TrueNAS is not compared: " + text}, *r.told)
+			require.Equal(t, []string{"what this stack has on TrueNAS is not compared: " + text}, *r.warnings)
 			require.Equal(t, 1, r.box.Occurred(fails), "it is asked once")
 
 			_, err := r.Read(t.Context(), plugin.ReadRequest{Type: token("Dataset"), ID: "tank/k8s"})
@@ -46,7 +46,7 @@ func TestABoxThatIsAway(t *testing.T) {
 			require.EqualError(t, err, text+orGone)
 			_, err = r.Delete(t.Context(), plugin.DeleteRequest{Type: token("Service"), ID: "nfs", Inputs: properties(map[string]any{"name": "nfs"})})
 			require.NoError(t, err)
-			require.Equal(t, "the service nfs of TrueNAS stays on: others may use it", (*r.told)[1])
+			require.Equal(t, "the service nfs of TrueNAS stays on: others may use it", (*r.warnings)[1])
 		})
 	}
 }
@@ -70,24 +70,24 @@ func TestARunSaysThatTheKeyIsWrong(t *testing.T) {
 		}
 	}
 	checked()
-	require.Empty(t, *r.told)
+	require.Empty(t, *r.warnings)
 
 	r = configured(t)
 	r.box.Fail(fault.Fault{Name: "nas-wrong-key"})
 	checked()
 	require.Equal(t, []string{
 		"this run can change nothing on TrueNAS: TrueNAS does not accept the API key of em-infra: compare the user's name, or make another key in Credentials > Users > API Keys",
-	}, *r.told)
+	}, *r.warnings)
 	require.Equal(t, 1, r.box.Occurred("nas-wrong-key"), "it is asked once")
 }
 
 // TestABoxThatIsGoneForGood checks that only a box that is named by a variable and does not answer counts as gone for good.
 func TestABoxThatIsGoneForGood(t *testing.T) {
 	for name, test := range map[string]struct {
-		said    string // ENDPOINT is that of the box
-		fails   string
-		refused string
-		told    []string
+		named    string // ENDPOINT is that of the box
+		fails    string
+		refused  string
+		warnings []string
 	}{
 		"it":           {"ENDPOINT", "nas-off", "", []string{"tank/k8s is forgotten: EM_INFRA_NAS_GONE says that its box is gone for good"}},
 		"with a slash": {"ENDPOINT/", "nas-off", "", []string{"tank/k8s is forgotten: EM_INFRA_NAS_GONE says that its box is gone for good"}},
@@ -107,14 +107,14 @@ func TestABoxThatIsGoneForGood(t *testing.T) {
 			if test.fails != "" {
 				r.box.Fail(fault.Fault{Name: test.fails})
 			}
-			t.Setenv(truenas.GoneVariable, r.in(test.said))
+			t.Setenv(truenas.GoneVariable, r.in(test.named))
 			_, err := r.Delete(t.Context(), plugin.DeleteRequest{Type: token("Dataset"), ID: "tank/k8s", Inputs: properties(dataset())})
 			if test.refused != "" {
 				require.EqualError(t, err, r.in(test.refused))
 			} else {
 				require.NoError(t, err)
 			}
-			require.ElementsMatch(t, test.told, *r.told)
+			require.ElementsMatch(t, test.warnings, *r.warnings)
 			r.box.Mend()
 			var left []any
 			r.box.Call(&left, "pool.dataset.query", []any{[]any{"id", "=", "tank/k8s"}})
@@ -130,12 +130,12 @@ func TestABoxThatComesBackIsNotForgotten(t *testing.T) {
 	r.box.Call(nil, "pool.dataset.create", map[string]any{"name": "tank/k8s", "user_properties": []any{map[string]any{"key": "em-infra:owner", "value": owner}}})
 	r.box.Fail(fault.Fault{Name: "nas-off"})
 	r.refresh("Dataset", "tank/k8s", inputs, inputs)
-	require.Len(t, *r.told, 1)
+	require.Len(t, *r.warnings, 1)
 	t.Setenv(truenas.GoneVariable, r.box.Connection.Endpoint)
 	r.box.Mend()
 	_, err := r.Delete(t.Context(), plugin.DeleteRequest{Type: token("Dataset"), ID: "tank/k8s", Inputs: inputs})
 	require.NoError(t, err)
-	require.Len(t, *r.told, 1, "nothing is forgotten")
+	require.Len(t, *r.warnings, 1, "nothing is forgotten")
 	var left []any
 	r.box.Call(&left, "pool.dataset.query", []any{[]any{"id", "=", "tank/k8s"}})
 	require.Empty(t, left)

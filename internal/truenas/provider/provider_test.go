@@ -20,21 +20,21 @@ const owner = "home/k3s-dev"
 type rig struct {
 	*provider.Provider
 
-	t    *testing.T
-	box  *truenastest.Box
-	told *[]string
+	t        *testing.T
+	box      *truenastest.Box
+	warnings *[]string
 }
 
 func configured(t *testing.T) rig {
 	t.Helper()
-	box, told := truenastest.Serve(t), &[]string{}
-	p := provider.New(func(_ resource.URN, text string) { *told = append(*told, text) })
+	box, warnings := truenastest.Serve(t), &[]string{}
+	p := provider.New(func(_ resource.URN, text string) { *warnings = append(*warnings, text) })
 	_, err := p.Configure(t.Context(), plugin.ConfigureRequest{Inputs: resource.NewPropertyMapFromMap(map[string]any{
 		"endpoint": box.Connection.Endpoint, "fingerprint": box.Connection.Fingerprint, "username": "em-infra",
 		"apiKey": resource.MakeSecret(resource.NewProperty(box.Connection.APIKey)),
 	})})
 	require.NoError(t, err)
-	return rig{p, t, box, told}
+	return rig{p, t, box, warnings}
 }
 
 func token(name string) tokens.Type { return tokens.Type("truenas:index:" + name) }
@@ -170,7 +170,7 @@ func TestWhatIsThereIsAdoptedAndKept(t *testing.T) {
 		"the NFS share of /mnt/tank/k8s stays on TrueNAS: it was there before this stack",
 		"tank/k8s stays on TrueNAS: it was there before this stack",
 		"the iSCSI portal of 0.0.0.0 stays on TrueNAS: it was there before this stack",
-	}, *r.told)
+	}, *r.warnings)
 	require.NotEmpty(t, r.refresh("Dataset", "tank/k8s", properties(dataset()), nil).ID)
 }
 
@@ -188,7 +188,7 @@ func TestDatasetsWithDataAreKept(t *testing.T) {
 	require.Equal(t, []string{
 		"tank/k8s stays on TrueNAS with 3.00G of data: to delete them, set EM_INFRA_DELETE_DATASETS=tank/k8s",
 		"tank/k8s stays on TrueNAS, since it holds other datasets: to delete all of them, set EM_INFRA_DELETE_DATASETS=tank/k8s",
-	}, *r.told)
+	}, *r.warnings)
 
 	t.Setenv(truenas.DeleteDataVariable, "tank/other,tank/k8s")
 	r.box.Fail(fault.Fault{Name: "nas-dataset-busy", Times: 1})
@@ -256,7 +256,7 @@ func TestAnAccountHasAKey(t *testing.T) {
 	_, err = r.Delete(t.Context(), plugin.DeleteRequest{Type: token("Account"), Inputs: properties(inputs)})
 	require.NoError(t, err)
 	require.Empty(t, r.refresh("Account", "csi", properties(inputs), state).ID)
-	require.Empty(t, *r.told)
+	require.Empty(t, *r.warnings)
 }
 
 func TestAFullPoolSaysWhatToDo(t *testing.T) {

@@ -56,7 +56,7 @@ func TestInstall(t *testing.T) {
 	script := filepath.Join(home, "plugins", "resource-truenas-v0.1.0", "pulumi-resource-truenas")
 	command := exec.Command(script, "127.0.0.1:1")
 	command.Env = append(os.Environ(), "EM_INFRA=")
-	said, err := command.Output()
+	output, err := command.Output()
 	require.NoError(t, err)
-	require.Equal(t, "plugin truenas 127.0.0.1:1\n", string(said))
+	require.Equal(t, "plugin truenas 127.0.0.1:1\n", string(output))
 }

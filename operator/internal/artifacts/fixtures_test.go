@@ -55,7 +55,7 @@ func failure(kind tokens.Type, name string, op apitype.OpType) events.EngineEven
 	return events.EngineEvent{EngineEvent: apitype.EngineEvent{ResOpFailedEvent: &apitype.ResOpFailedEvent{Metadata: step(kind, name, op)}}}
 }
 
-func said(message string) events.EngineEvent {
+func diagnostic(message string) events.EngineEvent {
 	return events.EngineEvent{EngineEvent: apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Message: message}}}
 }
 

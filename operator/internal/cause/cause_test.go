@@ -21,15 +21,15 @@ func failed(in phase.Phase, name, text string) progress.Failure {
 }
 
 // told is a short form of a cause.
-type told struct {
+type summary struct {
 	Name, Text, Known string
 	Because, Alike    []string
 }
 
-func inShort(causes []cause.Cause) []told {
-	var all []told
+func inShort(causes []cause.Cause) []summary {
+	var all []summary
 	for _, c := range causes {
-		one := told{Name: c.Name, Text: c.Text, Because: c.Because, Alike: c.Alike}
+		one := summary{Name: c.Name, Text: c.Text, Because: c.Because, Alike: c.Alike}
 		for _, explanation := range c.Explanations {
 			one.Known += explanation.Name
 		}
@@ -51,7 +51,7 @@ func TestCauses(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		failures []progress.Failure
-		want     []told
+		want     []summary
 	}{
 		{"none", nil, nil},
 		{
@@ -59,25 +59,25 @@ func TestCauses(t *testing.T) {
 				failed(phase.Provision, "k3s-dev-gpu-vm", "sdk-v2/provider2.go:572: sdk.helper_schema: "+start+": provider=proxmox@6.18.1"),
 				failed(phase.Provision, "k3s-dev-gpu-vm", "1 error occurred:\n\t* creating urn:pulumi:ztrya::em-infra::em-infra:index:TalosCluster$em-infra:index:TalosNode$proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-gpu-vm: 1 error occurred:\n\t* "+start),
 			},
-			[]told{{Name: "k3s-dev-gpu-vm", Text: start, Known: "start-failed"}},
+			[]summary{{Name: "k3s-dev-gpu-vm", Text: start, Known: "start-failed"}},
 		},
 		{
 			"a Command is quoted with what it ran", []progress.Failure{
 				failed(phase.Bootstrap, "k3s-dev-worker-1-membership", "exit status 1: running \"${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node wait --address 127.24.20.11\":\nnobody has seen this yet"),
 			},
-			[]told{{Name: "k3s-dev-worker-1-membership", Text: "nobody has seen this yet"}},
+			[]summary{{Name: "k3s-dev-worker-1-membership", Text: "nobody has seen this yet"}},
 		},
 		{
 			"two machines in the same way", []progress.Failure{
 				failed(phase.Bootstrap, "k3s-dev-worker-1-configuration", dial1), failed(phase.Bootstrap, "k3s-dev-control-1-configuration", dial2),
 			},
-			[]told{{Name: "k3s-dev-worker-1-configuration", Text: dial1, Known: "node-away", Alike: []string{"k3s-dev-control-1-configuration"}}},
+			[]summary{{Name: "k3s-dev-worker-1-configuration", Text: dial1, Known: "node-away", Alike: []string{"k3s-dev-control-1-configuration"}}},
 		},
 		{
 			"one token for all", []progress.Failure{
 				failed(phase.Provision, "k3s-dev-worker-1-vm", expired), failed(phase.Provision, "k3s-dev-worker-10-vm", expired), failed(phase.Provision, "k3s-dev-gpu-vm", expired),
 			},
-			[]told{{Name: "k3s-dev-worker-1-vm", Text: expired, Known: "unauthorized", Because: []string{"k3s-dev-worker-10-vm", "k3s-dev-gpu-vm"}}},
+			[]summary{{Name: "k3s-dev-worker-1-vm", Text: expired, Known: "unauthorized", Because: []string{"k3s-dev-worker-10-vm", "k3s-dev-gpu-vm"}}},
 		},
 		{
 			"those that wait for another are told of before it", []progress.Failure{
@@ -85,14 +85,14 @@ func TestCauses(t *testing.T) {
 				failed(phase.Bootstrap, "k3s-dev-gpu-configuration", "gpu is untouched, because k3s-dev-worker-1 did not come back from its change: mend that node, then run up again"),
 				failed(phase.Bootstrap, "k3s-dev-worker-1-configuration", lost),
 			},
-			[]told{{Name: "k3s-dev-worker-1-configuration", Text: lost, Because: []string{"k3s-dev-worker-10-configuration", "k3s-dev-gpu-configuration"}}},
+			[]summary{{Name: "k3s-dev-worker-1-configuration", Text: lost, Because: []string{"k3s-dev-worker-10-configuration", "k3s-dev-gpu-configuration"}}},
 		},
 		{
 			"a node whose name begins like another's", []progress.Failure{
 				failed(phase.Bootstrap, "k3s-dev-worker-1-configuration", "it does not work"),
 				failed(phase.Bootstrap, "k3s-dev-gpu-configuration", "gpu is untouched, because k3s-dev-worker-10 did not come back from its change"),
 			},
-			[]told{
+			[]summary{
 				{Name: "k3s-dev-worker-1-configuration", Text: "it does not work"},
 				{Name: "k3s-dev-gpu-configuration", Text: "gpu is untouched, because k3s-dev-worker-10 did not come back from its change"},
 			},
@@ -101,20 +101,20 @@ func TestCauses(t *testing.T) {
 			"two that name each other", []progress.Failure{
 				failed(phase.Bootstrap, "k3s-dev-worker-1-configuration", "waits for gpu"), failed(phase.Bootstrap, "k3s-dev-gpu-configuration", "waits for k3s-dev-worker-1"),
 			},
-			[]told{{Name: "k3s-dev-worker-1-configuration", Text: "waits for gpu", Because: []string{"k3s-dev-gpu-configuration"}}},
+			[]summary{{Name: "k3s-dev-worker-1-configuration", Text: "waits for gpu", Because: []string{"k3s-dev-gpu-configuration"}}},
 		},
 		{
 			"one that names one of two that name each other", []progress.Failure{
 				failed(phase.Bootstrap, "k3s-dev-control-1-configuration", "waits for gpu"),
 				failed(phase.Bootstrap, "k3s-dev-gpu-configuration", "waits for k3s-dev-worker-1"), failed(phase.Bootstrap, "k3s-dev-worker-1-configuration", "waits for gpu"),
 			},
-			[]told{{Name: "k3s-dev-gpu-configuration", Text: "waits for k3s-dev-worker-1", Because: []string{"k3s-dev-control-1-configuration", "k3s-dev-worker-1-configuration"}}},
+			[]summary{{Name: "k3s-dev-gpu-configuration", Text: "waits for k3s-dev-worker-1", Because: []string{"k3s-dev-control-1-configuration", "k3s-dev-worker-1-configuration"}}},
 		},
 		{
 			"two that have nothing to do with one another", []progress.Failure{
 				failed(phase.Provision, "k3s-dev-gpu-vm", "one thing"), failed(phase.Addons, "k3s-dev-flux", "another"), {Text: "and the whole run"},
 			},
-			[]told{{Name: "k3s-dev-gpu-vm", Text: "one thing"}, {Name: "k3s-dev-flux", Text: "another"}, {Text: "and the whole run"}},
+			[]summary{{Name: "k3s-dev-gpu-vm", Text: "one thing"}, {Name: "k3s-dev-flux", Text: "another"}, {Text: "and the whole run"}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ type cluster struct {
 	killer   *talostest.Killer
 	emptied  bool
 	ordered  []string
-	said     []string
+	messages []string
 }
 
 func newCluster(t *testing.T, controlPlanes int) *cluster {
@@ -92,7 +92,7 @@ func (c *cluster) restore() etcdrestore.Restore {
 			c.emptied = true
 			return nil
 		},
-		Say:    func(format string, args ...any) { c.said = append(c.said, fmt.Sprintf(format, args...)) },
+		Say:    func(format string, args ...any) { c.messages = append(c.messages, fmt.Sprintf(format, args...)) },
 		Limits: etcdrestore.Limits{Interval: 100 * time.Millisecond},
 	}
 }
@@ -133,7 +133,7 @@ func TestEtcdIsRestored(t *testing.T) {
 			require.Equal(t, test.away, names)
 			c.awaitMembers(3 - len(test.away))
 			require.True(t, c.emptied)
-			require.Contains(t, c.said, "the snapshot is on control-2")
+			require.Contains(t, c.messages, "the snapshot is on control-2")
 		})
 	}
 }

@@ -114,8 +114,8 @@ func TestARunIsRefusedOrWaits(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(other), 0o600))
 	const busy = "another run works on this stack (process 4712 of alice on laptop.invalid, since 2026-11-24 09:12:44 UTC): wait for it to end, then run again"
 	const dead = "; if it is dead for certain, `em-infra state unlock --force` removes its lock"
-	var told []string
-	tell := func(sentence string) { told = append(told, sentence) }
+	var sentences []string
+	tell := func(sentence string) { sentences = append(sentences, sentence) }
 	for _, test := range []struct {
 		turn recovering.Turn
 		want string
@@ -129,7 +129,7 @@ func TestARunIsRefusedOrWaits(t *testing.T) {
 		require.ErrorAs(t, err, new(*refusal.Error))
 		require.ErrorAs(t, err, new(*recovery.BusyError))
 	}
-	require.Equal(t, []string{"waits until another run ends, at most 100ms (--wait): process 4712 of alice on laptop.invalid, since 2026-11-24 09:12:44 UTC"}, told, "once")
+	require.Equal(t, []string{"waits until another run ends, at most 100ms (--wait): process 4712 of alice on laptop.invalid, since 2026-11-24 09:12:44 UTC"}, sentences, "once")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")

@@ -152,14 +152,14 @@ func TestAnEngineLockThatStays(t *testing.T) {
 		return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, locks) && s3test.Answer(w, http.StatusForbidden, "<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
 	}, (*httptest.Server).Start)
 	r := runOn(t, front, recovering.Turn{})
-	var said []string
-	r.Say = func(sentence string) { said = append(said, sentence) }
+	var sentences []string
+	r.Say = func(sentence string) { sentences = append(sentences, sentence) }
 	_, err := r.ClearLocks(t.Context())
 	require.NoError(t, err)
 	deadEngine(t, place)
 	r.Release(t.Context())
 	require.Equal(t, []string{"this run still has its claim on the stack, because the bucket s3://states refuses the key (AccessDenied): " +
-		"give the key rights, with which it may list, read, write and delete there; the next run from this machine removes it, or `em-infra state unlock  --force`"}, said)
+		"give the key rights, with which it may list, read, write and delete there; the next run from this machine removes it, or `em-infra state unlock  --force`"}, sentences)
 	_, err = runOn(t, place, recovering.Turn{}).ClearLocks(t.Context())
 	require.ErrorAs(t, err, new(*recovery.BusyError), "the claim of this process")
 }

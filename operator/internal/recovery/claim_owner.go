@@ -29,9 +29,9 @@ func (c Claim) isDeadBeside(asking Claim) bool {
 	if c.Machine == "" && asking.Machine == "" {
 		return !c.lives()
 	}
-	then, _, told := strings.Cut(c.Machine, " ")
-	now, _, tells := strings.Cut(asking.Machine, " ")
-	return told && tells && then != now
+	then, _, hasThen := strings.Cut(c.Machine, " ")
+	now, _, hasNow := strings.Cut(asking.Machine, " ")
+	return hasThen && hasNow && then != now
 }
 
 // isSeen reports whether the process of a claim runs on this machine. On a system that does not provide its boot, the name of the machine is enough

@@ -11,14 +11,14 @@ import (
 // CloneOf returns where the clone in a folder came from, and what is checked out. Each is empty if git does not report it, as in a folder that is
 // no clone; a kit is made nevertheless.
 func CloneOf(ctx context.Context, folder string) (repository, commit string) {
-	said := func(args ...string) string {
+	outputOf := func(args ...string) string {
 		text, err := exec.CommandContext(ctx, "git", append([]string{"-C", folder}, args...)...).Output()
 		if err != nil {
 			return ""
 		}
 		return strings.TrimSpace(string(text))
 	}
-	return published(said("config", "--get", "remote.origin.url")), said("rev-parse", "HEAD")
+	return published(outputOf("config", "--get", "remote.origin.url")), outputOf("rev-parse", "HEAD")
 }
 
 // atHost is the form user@host:path of a repository.

@@ -98,18 +98,18 @@ func lived(t *testing.T, change func(*fake), keep bool) (*rehearsal.Report, stri
 		change(system)
 	}
 	report := rehearsal.NewReport(inv.Cluster.Name)
-	var said bytes.Buffer
+	var output bytes.Buffer
 	life := rehearsal.Life{
-		System: system, Inventory: inv, Extended: extended, Keep: keep, Done: func(s rehearsal.Step) { s.WriteText(&said) },
+		System: system, Inventory: inv, Extended: extended, Keep: keep, Done: func(s rehearsal.Step) { s.WriteText(&output) },
 	}
 	life.Run(t.Context(), report)
-	said.WriteString(report.Verdict() + "\n")
-	return report, regexp.MustCompile(`\d+\.\d s`).ReplaceAllString(said.String(), "0.0 s")
+	output.WriteString(report.Verdict() + "\n")
+	return report, regexp.MustCompile(`\d+\.\d s`).ReplaceAllString(output.String(), "0.0 s")
 }
 
 func TestALifeAsExpected(t *testing.T) {
 	t.Parallel()
-	report, said := lived(t, nil, false)
+	report, output := lived(t, nil, false)
 	require.True(t, report.Expected)
 	require.Equal(t, ` preflight   17 checks: 17 ok                                             0.0 s
  up          2 created; 2/2 nodes Ready                                   0.0 s
@@ -118,7 +118,7 @@ func TestALifeAsExpected(t *testing.T) {
  scale down  1 deleted; 2/2 nodes Ready                                   0.0 s
  destroy     1 deleted; the host is as it was, one ISO image is kept      0.0 s
 k3s-dev is rehearsed in 0.0 s: all as expected
-`, said)
+`, output)
 }
 
 func TestALifeThatIsKept(t *testing.T) {
@@ -227,14 +227,14 @@ func TestScalingThatDoesNothing(t *testing.T) {
 
 func TestALifeThatFails(t *testing.T) {
 	t.Parallel()
-	report, said := lived(t, func(f *fake) { f.failing = "up" }, false)
+	report, output := lived(t, func(f *fake) { f.failing = "up" }, false)
 	require.False(t, report.Expected)
 	require.Equal(t, "up", report.Failed())
 	require.Equal(t, ` preflight   17 checks: 17 ok                                             0.0 s
  up          failed                                                       0.0 s
              → creating k3s-dev-worker-1-vm: storage 'tank' does not exist
 k3s-dev is rehearsed in 0.0 s: up failed, so what follows it was not rehearsed
-`, said)
+`, output)
 }
 
 func TestReportForPrograms(t *testing.T) {

@@ -151,11 +151,11 @@ func TestWhatAMinorReleaseChangesIsNoted(t *testing.T) {
 	for _, traits := range []versions.Traits{{DevicePlugin: true}, {OwnManifests: true, DevicePlugin: true}} {
 		a := from12To("v1.13.9")
 		a.JudgeVersions(nodes, wanted, traits)
-		var said []string
+		var texts []string
 		for _, change := range versions.Changes(versions.Minor{Major: 1, Minor: 12}, versions.Minor{Major: 1, Minor: 13}, traits) {
-			said = append(said, change.Says)
+			texts = append(texts, change.Says)
 		}
-		require.Subset(t, a.Notes, said)
+		require.Subset(t, a.Notes, texts)
 	}
 }
 

@@ -17,8 +17,8 @@ func TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers(t *testing.T) {
 	step := func(urn string, op apitype.OpType) apitype.EngineEvent {
 		return apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: apitype.StepEventMetadata{URN: urn, Op: op}}}
 	}
-	said := apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Message: "a warning"}}
-	seen := []apitype.EngineEvent{step("new", apitype.OpCreate), said, step("other", apitype.OpUpdate), step("old", apitype.OpSame)}
+	warning := apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Message: "a warning"}}
+	seen := []apitype.EngineEvent{step("new", apitype.OpCreate), warning, step("other", apitype.OpUpdate), step("old", apitype.OpSame)}
 	all := map[apitype.OpType]int{apitype.OpCreate: 1, apitype.OpUpdate: 1, apitype.OpSame: 1}
 
 	require.Equal(t, map[apitype.OpType]int{apitype.OpCreate: 1, apitype.OpSame: 1}, span.Counted([]string{"new", "old"}, seen, all))

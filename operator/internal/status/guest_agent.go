@@ -54,10 +54,10 @@ func (s Sources) askAgents(ctx context.Context, r *Report) error {
 
 // askAgent returns no error, because a silent agent does not affect the cluster.
 func (s Sources) askAgent(ctx context.Context, guest pve.Guest) *GuestAgent {
-	told, err := s.Host.AskAgent(ctx, guest)
+	info, err := s.Host.AskAgent(ctx, guest)
 	switch {
 	case err == nil:
-		return &GuestAgent{Agent: told}
+		return &GuestAgent{Agent: info}
 	case errors.Is(err, pve.ErrForbidden):
 		return &GuestAgent{Silence: "the token may not ask it", Remedy: "`em-infra role` with the stack prints what the token lacks"}
 	case ctx.Err() != nil:

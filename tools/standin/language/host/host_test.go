@@ -21,14 +21,14 @@ import (
 // engine keeps the messages that it gets.
 type engine struct {
 	pulumirpc.UnimplementedEngineServer
-	mu   sync.Mutex
-	said []string
+	mu       sync.Mutex
+	messages []string
 }
 
 func (e *engine) Log(_ context.Context, request *pulumirpc.LogRequest) (*emptypb.Empty, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.said = append(e.said, request.GetMessage())
+	e.messages = append(e.messages, request.GetMessage())
 	return &emptypb.Empty{}, nil
 }
 
@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 	require.Equal(t, "ORGANIZATION=organization\nPROJECT=em-infra\nROOT_DIRECTORY="+info.GetRootDirectory()+"\nSTACK=k3s-dev\n"+
 		`CONFIG={"em-infra:inventory":"stacks/k3s-dev"}`+"\n"+`CONFIG_SECRET_KEYS=["em-infra:proxmoxToken"]`+
 		"\nDRY_RUN=true\nPARALLEL=4\nMONITOR=127.0.0.1:1\nENGINE="+address+"\n", string(text))
-	require.Equal(t, []string{"building the program", "the program is built"}, engine.said)
+	require.Equal(t, []string{"building the program", "the program is built"}, engine.messages)
 
 	response, err = run(map[string]string{"end": "logged"})
 	require.NoError(t, err)
