@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/terminal/ptytest"
-	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
@@ -117,8 +115,8 @@ func (r *rehearsal) command(ctx context.Context, args ...string) *exec.Cmd {
 	r.t.Helper()
 	path, err := workshop.Tool()
 	require.NoError(r.t, err)
-	if r.root != projectRoot(r.t) {
-		require.NoError(r.t, buildTools())
+	if checkout := projectRoot(r.t); r.root != checkout {
+		require.NoError(r.t, workshop.BuildTools(checkout))
 	}
 	command := r.onLab(path).Command(ctx, args...)
 	if r.computer != "" {
@@ -126,16 +124,6 @@ func (r *rehearsal) command(ctx context.Context, args ...string) *exec.Cmd {
 	}
 	return command
 }
-
-// buildTools builds the tools that are not in the cache yet, from this checkout: in another folder em-infra can only download them.
-var buildTools = sync.OnceValue(func() error {
-	checkout, err := filepath.Abs("../..")
-	if err != nil {
-		return err
-	}
-	_, err = toolchain.Install(context.Background(), toolchain.Options{Source: checkout, Rehearsal: true})
-	return err
-})
 
 // onLab returns the rehearsal's stack with a tool.
 func (r *rehearsal) onLab(tool string) labstack.Stack {

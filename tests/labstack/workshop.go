@@ -1,6 +1,7 @@
 package labstack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/repositorytest"
+	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
 // Workshop is a folder for the duration of a test run, in which the tool is built. Its labs end with it.
@@ -24,6 +26,8 @@ type Workshop struct {
 	build    sync.Once
 	tool     string
 	err      error
+	tools    sync.Once
+	toolsErr error
 }
 
 // Open creates a workshop. The labs that this process starts from now on end with it.
@@ -64,6 +68,15 @@ func (w *Workshop) Tool() (string, error) {
 		}
 	})
 	return w.tool, w.err
+}
+
+// BuildTools builds the tools of a rehearsal that are not in the cache yet, from a checkout, once. For a project in another folder em-infra can only
+// download them.
+func (w *Workshop) BuildTools(checkout string) error {
+	w.tools.Do(func() {
+		_, w.toolsErr = toolchain.Install(context.Background(), toolchain.Options{Source: checkout, Rehearsal: true})
+	})
+	return w.toolsErr
 }
 
 // Hold locks a file until it is closed; held is false if another process has the lock.

@@ -127,6 +127,9 @@ func (s *laneSet) take(t testing.TB, of site.Topology) *lane {
 	require.NoError(t, err)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
+	if of.Layers {
+		require.NoError(t, workshop.BuildTools(root)) // its project is in another folder
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, l := range s.free {
