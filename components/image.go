@@ -13,7 +13,7 @@ import (
 const ImageFactory = "https://factory.talos.dev"
 
 // image names the artifacts of schematics in one Talos version, all for the platform nocloud: only its installer keeps the
-// address of the first boot (F8), and only its ISO reads the cloud-init drive of Proxmox VE.
+// address of the first boot (F8), the guest agent fails with that for bare metal (F9), and only its ISO reads the cloud-init drive of Proxmox VE.
 type image struct {
 	factory *url.URL
 	version string
