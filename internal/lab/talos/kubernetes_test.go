@@ -87,7 +87,7 @@ func TestKubernetesIsToldWhatRuns(t *testing.T) {
 
 	l.install(101, c.controlPlane())
 	l.eventually(func() bool { return kube.node(101).Kubelet }, "the kubelet does not run")
-	require.Empty(t, kube.node(101).EtcdCluster, "nobody has bootstrapped it")
+	require.Empty(t, kube.node(101).EtcdCluster, "it was not bootstrapped")
 	require.Equal(t, "vm-101", kube.node(101).Hostname)
 	require.Equal(t, "k8s", kube.node(101).Config.Cluster().Name())
 

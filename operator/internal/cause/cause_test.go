@@ -63,9 +63,9 @@ func TestCauses(t *testing.T) {
 		},
 		{
 			"a Command is quoted with what it ran", []progress.Failure{
-				failed(phase.Bootstrap, "k3s-dev-worker-1-membership", "exit status 1: running \"${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node wait --address 127.24.20.11\":\nnobody has seen this yet"),
+				failed(phase.Bootstrap, "k3s-dev-worker-1-membership", "exit status 1: running \"${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node wait --address 127.24.20.11\":\nan unknown error"),
 			},
-			[]summary{{Name: "k3s-dev-worker-1-membership", Text: "nobody has seen this yet"}},
+			[]summary{{Name: "k3s-dev-worker-1-membership", Text: "an unknown error"}},
 		},
 		{
 			"two machines in the same way", []progress.Failure{
