@@ -86,8 +86,10 @@ func isDeadline(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded
 }
 
-// isUnreached reports whether a call has failed because no connection could be made. The end of an existing connection does not count (grpc-go,
-// internal/transport/http2_client.go, NewHTTP2Client).
+// isUnreached reports whether a call has failed because no connection could be made: nothing accepts it, or what accepts it does not answer the TLS
+// handshake before the limit of [impatient]. The end of an existing connection does not count (grpc-go, internal/transport/http2_client.go,
+// NewHTTP2Client).
 func isUnreached(err error) bool {
-	return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "transport: Error while dialing")
+	return status.Code(err) == codes.Unavailable && (strings.Contains(err.Error(), "transport: Error while dialing") ||
+		strings.Contains(err.Error(), "transport: authentication handshake failed: context deadline exceeded"))
 }

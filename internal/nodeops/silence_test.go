@@ -36,6 +36,13 @@ func TestSilence(t *testing.T) {
 	t.Cleanup(func() { _ = listener.Close() })
 	_, err = health.Observe(t.Context(), deaf)
 	require.ErrorIs(t, err, nodeops.ErrSilent)
+
+	// The limit of a connection is then the first to pass.
+	err = nodeops.AskFor(t.Context(), time.Hour, health.Talosconfig, deaf, func(ctx context.Context, api *client.Client) error {
+		_, err := api.Version(ctx)
+		return err
+	})
+	require.ErrorIs(t, err, nodeops.ErrSilent)
 }
 
 // TestWhoseTimeRanOut checks that a node counts as silent only when the limit of the calls has passed, not when the caller's context has ended, nor
