@@ -18,14 +18,39 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestAMemberThatDoesNotLeave checks that a member that does not leave stays in the cluster with its node, and that the next run removes both.
-func TestAMemberThatDoesNotLeave(t *testing.T) {
+// TestBadDaysOfARemoval has one cluster of three control planes for all its cases, which is restored after each.
+func TestBadDaysOfARemoval(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
 	t.Parallel()
-	const size = 3
-	c := newCluster(t, size)
+	shared := newCluster(t, size)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *cluster)
+	}{
+		{"a member that does not leave", aMemberThatDoesNotLeave},
+		{"a member that does not work", aMemberThatDoesNotWork},
+		{"two removals at once", twoRemovalsAtOnce},
+		{"a dead one goes before one that waits", aDeadOneGoesBeforeOneThatWaits},
+		{"one that waits removes the dead one", oneThatWaitsRemovesTheDeadOne},
+		{"the dead are expelled first", theDeadAreExpelledFirst},
+		{"in the middle of a removal", inTheMiddleOfARemoval},
+	} {
+		whole := t.Run(test.name, func(t *testing.T) {
+			c := shared.lend(t)
+			test.run(t, c)
+			c.restore()
+		})
+		require.True(t, whole, "the next case needs a whole cluster")
+	}
+	t.Run("a control plane that is left untouched", func(t *testing.T) { // the last one, since its etcd is full in the end
+		aControlPlaneThatIsLeftUntouched(t, shared.lend(t))
+	})
+}
+
+// aMemberThatDoesNotLeave checks that a member that does not leave stays in the cluster with its node, and that the next run removes both.
+func aMemberThatDoesNotLeave(t *testing.T, c *cluster) {
 	vmid := c.leader()
 	goes := c.remove(vmid)
 	goes.Limits.Leave, goes.Limits.Gone, goes.Limits.Interval = time.Second, time.Second, 10*time.Millisecond
@@ -42,14 +67,8 @@ func TestAMemberThatDoesNotLeave(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// A member whose etcd does not start cannot leave by itself, because Talos does not know its ID then.
-func TestAMemberThatDoesNotWork(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
-	}
-	t.Parallel()
-	const size = 3
-	c := newCluster(t, size)
+// aMemberThatDoesNotWork covers one whose etcd does not start. It cannot leave by itself, because Talos does not know its ID then.
+func aMemberThatDoesNotWork(t *testing.T, c *cluster) {
 	vmid := first
 	if vmid == c.leader() {
 		vmid++
@@ -70,14 +89,8 @@ func TestAMemberThatDoesNotWork(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// TestTwoRemovalsAtOnce checks that two operators can remove one control plane each at the same time, and that one leaves after the other.
-func TestTwoRemovalsAtOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
-	}
-	t.Parallel()
-	const size = 3
-	c := newCluster(t, size)
+// twoRemovalsAtOnce checks that two operators can remove one control plane each at the same time, and that one leaves after the other.
+func twoRemovalsAtOnce(t *testing.T, c *cluster) {
 	stays := c.nodes[:1]
 	removed := make(chan error, size-1)
 	for vmid := first + 1; vmid < first+size; vmid++ {
@@ -110,15 +123,9 @@ func (n *noted) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// etcd takes no new member while one is dead. A control plane that waits for its successor to join must not keep the dead one from
-// being removed.
-func TestADeadOneGoesBeforeOneThatWaits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
-	}
-	t.Parallel()
-	const size = 3
-	c := newCluster(t, size)
+// aDeadOneGoesBeforeOneThatWaits: etcd takes no new member while one is dead. A control plane that waits for its successor to join must not keep the
+// dead one from being removed.
+func aDeadOneGoesBeforeOneThatWaits(t *testing.T, c *cluster) {
 	dead, waits := c.remove(first+2), c.remove(first+1)
 	require.NoError(t, c.Fleet.PowerOff(first+2))
 	successor := rolling.Node{Name: nameOf(first + 3), Address: c.Address(first + 3), ControlPlane: true}
@@ -139,14 +146,8 @@ func TestADeadOneGoesBeforeOneThatWaits(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// TestOneThatWaitsRemovesTheDeadOne checks that a control plane that waits removes the member of a dead one, which the engine may remove last.
-func TestOneThatWaitsRemovesTheDeadOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
-	}
-	t.Parallel()
-	const size = 3
-	c := newCluster(t, size)
+// oneThatWaitsRemovesTheDeadOne checks that a control plane that waits removes the member of a dead one, which the engine may remove last.
+func oneThatWaitsRemovesTheDeadOne(t *testing.T, c *cluster) {
 	waits := c.remove(first + 1)
 	require.NoError(t, c.Fleet.PowerOff(first+2))
 	waits.Stay = []rolling.Node{c.nodes[0], {Name: nameOf(first + 3), Address: c.Address(first + 3), ControlPlane: true}}
@@ -164,15 +165,9 @@ func TestOneThatWaitsRemovesTheDeadOne(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// TestTheDeadAreExpelledFirst checks that the member of a dead control plane that leaves is removed first, and no other member: the changes of a run
+// theDeadAreExpelledFirst checks that the member of a dead control plane that leaves is removed first, and no other member: the changes of a run
 // come before its removals, and wait for an etcd without dead members.
-func TestTheDeadAreExpelledFirst(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
-	}
-	t.Parallel()
-	const size = 3
-	c := newCluster(t, size)
+func theDeadAreExpelledFirst(t *testing.T, c *cluster) {
 	leaving := removal.ControlPlane{
 		Node: removal.Node{Talosconfig: c.Talosconfig(), Progress: c.printed}, Stay: c.nodes[:1], Leave: []string{nameOf(first + 1), nameOf(first + 2)},
 	}
@@ -188,15 +183,9 @@ func TestTheDeadAreExpelledFirst(t *testing.T) {
 	require.Len(t, members, size-1)
 }
 
-// TestWhatHappensInTheMiddleOfARemoval covers a change of the leader between two looks at etcd, and a power cut of the node. In both cases its member
+// inTheMiddleOfARemoval covers a change of the leader between two looks at etcd, and a power cut of the node. In both cases its member
 // and nothing else is gone, and etcd has a majority throughout.
-func TestWhatHappensInTheMiddleOfARemoval(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
-	}
-	t.Parallel()
-	const size = 3
-	c := newCluster(t, size)
+func inTheMiddleOfARemoval(t *testing.T, c *cluster) {
 	for _, test := range []struct {
 		name string
 		at   action
@@ -226,11 +215,7 @@ func TestWhatHappensInTheMiddleOfARemoval(t *testing.T) {
 			nodes, err := c.kubernetes(vmid).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 			require.NoError(t, err)
 			require.Len(t, nodes.Items, size-1)
-			if test.at.done {
-				return // its disk still has the cluster's configuration: its machine is deleted next
-			}
-			c.comeBack(vmid)
-			c.awaitMembers(size)
+			c.restore()
 		})
 	}
 }

@@ -3,6 +3,7 @@ package removal_test
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,7 +27,10 @@ import (
 
 func TestMain(m *testing.M) { talostest.Main(m) }
 
-const first = talostest.First
+const (
+	first = talostest.First
+	size  = 3 // control planes of a cluster that loses one
+)
 
 // cluster is a number of emulated control planes with real Kubernetes processes.
 type cluster struct {
@@ -52,6 +56,30 @@ func newCluster(t *testing.T, size int) *cluster {
 	}
 	c.awaitMembers(size)
 	return c
+}
+
+// lend returns the cluster for a part of the test, with nothing printed yet. Its failures are those of that part.
+func (c *cluster) lend(t *testing.T) *cluster {
+	lent := *c
+	lent.t, lent.Cluster, lent.printed = t, c.For(t), &strings.Builder{}
+	return &lent
+}
+
+// restore ends all hindrances, and has each control plane that was removed join again with a new machine.
+func (c *cluster) restore() {
+	c.t.Helper()
+	c.hangs.method.Store("")
+	c.hangs.etcdOf.Store(0)
+	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes}.Members(c.t.Context())
+	require.NoError(c.t, err)
+	for vmid := first; vmid < first+len(c.nodes); vmid++ {
+		if slices.ContainsFunc(members, func(m nodeops.EtcdMember) bool { return m.Name == nameOf(vmid) }) {
+			continue
+		}
+		require.NoError(c.t, c.Fleet.Destroy(vmid))
+		c.joinAgain(vmid)
+	}
+	c.awaitMembers(len(c.nodes))
 }
 
 // hangs never answers the calls of one method, and runs an action at the next call of another method.
@@ -118,6 +146,12 @@ func (c *cluster) awaitMembers(size int) {
 func (c *cluster) comeBack(vmid int) {
 	c.t.Helper()
 	talostest.AwaitStage(c.t, c.Fleet, vmid, talos.StageOff)
+	c.joinAgain(vmid)
+}
+
+// joinAgain has a machine without a configuration join.
+func (c *cluster) joinAgain(vmid int) {
+	c.t.Helper()
 	c.PowerOn(vmid, nameOf(vmid))
 	talostest.AwaitStage(c.t, c.Fleet, vmid, talos.StageMaintenance)
 	talostest.Apply(c.t, c.Address(vmid), c.Configuration(machinetype.TypeControlPlane))

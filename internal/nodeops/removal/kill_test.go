@@ -20,7 +20,6 @@ func TestAKilledRemovalIsEndedByTheNext(t *testing.T) {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
 	t.Parallel()
-	const size = 3
 	c := newCluster(t, size)
 	canary := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "canary", Namespace: metav1.NamespaceDefault}}
 	_, err := c.kubernetes(0).CoreV1().ConfigMaps(canary.Namespace).Create(t.Context(), canary, metav1.CreateOptions{})

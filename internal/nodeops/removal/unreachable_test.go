@@ -19,15 +19,9 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestAControlPlaneThatIsLeftUntouched covers a control plane behind a firewall whose kubelet reports: its member stays. It also checks that an alarm
+// aControlPlaneThatIsLeftUntouched covers a control plane behind a firewall whose kubelet reports: its member stays. It also checks that an alarm
 // of etcd is reported at once, instead of after a wait of 20 minutes for working members.
-func TestAControlPlaneThatIsLeftUntouched(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
-	}
-	t.Parallel()
-	const size = 3
-	c := newCluster(t, size)
+func aControlPlaneThatIsLeftUntouched(t *testing.T, c *cluster) {
 	goes := c.remove(first + 2)
 	goes.Node = removal.Impatient(goes.Node, time.Second)
 	c.hangs.method.Store("Version")
@@ -44,14 +38,21 @@ func TestAControlPlaneThatIsLeftUntouched(t *testing.T) {
 	require.False(t, node.Spec.Unschedulable)
 }
 
-// A worker whose kubelet reports is drained, although its Talos API is silent: its pods would end with its machine. While they are held
-// back nothing is lost, and a run that keeps the worker takes the cordon back.
-func TestAWorkerThatCannotBeReached(t *testing.T) {
+// TestBadDaysOfAWorkersRemoval has one cluster of a control plane for both cases.
+func TestBadDaysOfAWorkersRemoval(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
 	t.Parallel()
-	c, worker := newClusterWithAWorker(t)
+	shared := newCluster(t, 1)
+	require.True(t, t.Run("it cannot be reached", func(t *testing.T) { aWorkerThatCannotBeReached(t, shared.lend(t)) }))
+	t.Run("no control plane answers", func(t *testing.T) { aWorkerWaitsForAControlPlane(t, shared.lend(t)) })
+}
+
+// aWorkerThatCannotBeReached: a worker whose kubelet reports is drained, although its Talos API is silent: its pods would end with its machine. While
+// they are held back nothing is lost, and a run that keeps the worker takes the cordon back.
+func aWorkerThatCannotBeReached(t *testing.T, c *cluster) {
+	worker := c.joinAWorker()
 	name := worker.Name
 	c.holdsBackAPodOn(name)
 	worker.Progress = c.printed
@@ -73,13 +74,10 @@ func TestAWorkerThatCannotBeReached(t *testing.T) {
 	require.Len(t, nodes.Items, 1)
 }
 
-// The only control plane is off while a worker is removed, and the same run switches it on.
-func TestAWorkerWaitsForAControlPlane(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
-	}
-	t.Parallel()
-	c, worker := newClusterWithAWorker(t)
+// aWorkerWaitsForAControlPlane: the only control plane is off while a worker is removed, and the same run switches it on.
+func aWorkerWaitsForAControlPlane(t *testing.T, c *cluster) {
+	c.hangs.method.Store("")
+	worker := c.joinAWorker()
 	require.NoError(t, c.Fleet.PowerOff(first))
 	waiting := &noted{text: "worker-1 waits until a control plane answers, 3 min at most", printed: make(chan struct{})}
 	worker.Progress = waiting
@@ -94,16 +92,16 @@ func TestAWorkerWaitsForAControlPlane(t *testing.T) {
 	require.ErrorContains(t, worker.RemoveWorker(t.Context()), "worker-1 is not removed, because no control plane answers (")
 }
 
-// newClusterWithAWorker brings up a cluster with a control plane and a worker, and returns the removal of the worker.
-func newClusterWithAWorker(t *testing.T) (*cluster, removal.Node) {
-	t.Helper()
+// joinAWorker has a new machine join as a worker, and returns the removal of that worker.
+func (c *cluster) joinAWorker() removal.Node {
+	c.t.Helper()
 	const vmid, name = first + 10, "worker-1"
-	c := newCluster(t, 1)
+	require.NoError(c.t, c.Fleet.Destroy(vmid))
 	c.Join(vmid, name, machinetype.TypeWorker)
-	polltest.Succeeds(t, func() error {
-		return nodeops.WaitUntilReady(t.Context(), c.Talosconfig(), nodeops.Awaited{Nodes: []string{name}})
+	polltest.Succeeds(c.t, func() error {
+		return nodeops.WaitUntilReady(c.t.Context(), c.Talosconfig(), nodeops.Awaited{Nodes: []string{name}})
 	})
-	return c, removal.Node{Name: name, Address: c.Address(vmid).String(), Talosconfig: c.Talosconfig()}
+	return removal.Node{Name: name, Address: c.Address(vmid).String(), Talosconfig: c.Talosconfig()}
 }
 
 // holdsBackAPodOn creates a pod on a node, and a PodDisruptionBudget that holds it back.

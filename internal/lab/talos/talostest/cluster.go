@@ -44,6 +44,13 @@ func NewCluster(t testing.TB, release, kubernetes string, config talos.Config) *
 	return &Cluster{Fleet: fleet, t: t, network: network, talos: release, kubernetes: kubernetes}
 }
 
+// For returns the same cluster for a part of the test: failures are those of that part, and it closes its clients.
+func (c *Cluster) For(t testing.TB) *Cluster {
+	lent := *c
+	lent.t = t
+	return &lent
+}
+
 // Address returns the address of a VMID, which is below 256.
 func (c *Cluster) Address(vmid int) netip.Addr {
 	four := c.network.As4()
