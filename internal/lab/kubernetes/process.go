@@ -75,6 +75,10 @@ func startAs(ctx context.Context, group *errgroup.Group, run func(ctx context.Co
 // server allocates at its start lives to its end: a start takes a fifth less processor time, and 130 MiB more memory.
 const relaxedCollector = "GOGC=400"
 
+// fewerProcessors lets a process run on half of the processors: a cluster is several processes, and labs run side by side. On two processors, a
+// start and an idle cluster then take a fifth less processor time, since Go wakes no second thread for each of its many short timers.
+func fewerProcessors() string { return fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.GOMAXPROCS(0)/2)) }
+
 // errEnded is the error of a process that ended by itself.
 var errEnded = errors.New("it ended by itself")
 
@@ -88,7 +92,7 @@ func (c component) run(ctx context.Context, dir string) error {
 	defer log.Close()
 	command := exec.CommandContext(ctx, c.path, c.args...)
 	command.Dir = dir
-	command.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), relaxedCollector}
+	command.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), relaxedCollector, fewerProcessors()}
 	command.Stdout, command.Stderr = log, log
 	bind(command)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
