@@ -9,8 +9,10 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/truenas"
 )
 
@@ -89,7 +91,7 @@ func NASFingerprint(dir string, d Description) (string, error) {
 func NASCalls(dir string) string { return filepath.Join(dir, "calls-truenas.jsonl") }
 
 // openNAS opens the box of the site, if it has one.
-func (e *emulation) openNAS(o Options, d Description, log io.Writer) (err error) {
+func (e *emulation) openNAS(o Options, d Description, speed pace.Pace, log io.Writer) (err error) {
 	nas := o.Site.NAS
 	if nas == nil || !d.NAS.IsValid() {
 		return nil
@@ -101,6 +103,7 @@ func (e *emulation) openNAS(o Options, d Description, log io.Writer) (err error)
 	e.nas, err = truenas.New(truenas.Config{
 		Pools: pools, Addresses: nas.Addresses, ISCSIBase: nas.ISCSIBase, User: nas.User, Key: d.NASKey,
 		Roles: truenas.OperatorRoles, Faults: e.faults, StateFile: filepath.Join(o.Dir, "nas.json"), Log: log,
+		LoginPeriod: speed.Scaled(time.Minute), // else runs that follow each other ten times as fast as with real machines would meet the limit
 	})
 	return err
 }

@@ -134,7 +134,7 @@ func (e *emulation) openHost(o Options, d Description) error {
 	if err != nil {
 		return err
 	}
-	if err := e.openNAS(o, d, nasLog); err != nil {
+	if err := e.openNAS(o, d, speed, nasLog); err != nil {
 		return err
 	}
 	if e.certificate, err = hostCertificate(o.Dir, d); err != nil {

@@ -1,6 +1,7 @@
 package truenas
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ type Config struct {
 	Now func() time.Time
 	// Sleep waits where the box delays an answer. Default: nil, time.Sleep.
 	Sleep func(time.Duration)
+	// LoginPeriod is the time within which an address may log in 20 times. Default: 0, a minute, as on a real box.
+	LoginPeriod time.Duration
 }
 
 // Pool is a ZFS pool.
@@ -97,7 +100,7 @@ func New(config Config) (*Box, error) {
 		config.Sleep = time.Sleep
 	}
 	b := &Box{config: config, connections: map[*connection]bool{}}
-	b.limits = rateLimit{now: config.Now}
+	b.limits = rateLimit{now: config.Now, period: cmp.Or(config.LoginPeriod, loginPeriod)}
 	b.methods = b.table()
 	err := b.load()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,11 +9,12 @@ import (
 // rateLimitDelay is how long the answer to one login too many takes; the real one draws 1 to 10 s (utils/rate_limit/cache.py).
 const rateLimitDelay = time.Second
 
-// rateLimit counts calls without a login: 20 in 60 s for each method and address (utils/rate_limit/cache.py).
+// rateLimit counts calls without a login: 20 in a period for each method and address (utils/rate_limit/cache.py).
 type rateLimit struct {
-	now   func() time.Time
-	mu    sync.Mutex
-	calls map[string]*counted
+	now    func() time.Time
+	period time.Duration
+	mu     sync.Mutex
+	calls  map[string]*counted
 }
 
 type counted struct {
@@ -23,7 +24,7 @@ type counted struct {
 
 const (
 	callsInPeriod = 20
-	period        = time.Minute
+	loginPeriod   = time.Minute
 )
 
 func (l *rateLimit) exceeded(method, address string) bool {
@@ -34,7 +35,7 @@ func (l *rateLimit) exceeded(method, address string) bool {
 	}
 	key, now := method+"_##_"+address, l.now()
 	count, there := l.calls[key]
-	if !there || now.Sub(count.since) >= period {
+	if !there || now.Sub(count.since) >= l.period {
 		count = &counted{since: now}
 		l.calls[key] = count
 	}
