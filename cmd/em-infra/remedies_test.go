@@ -45,12 +45,12 @@ func TestCommandsThatTheToolNamesAreUnderstood(t *testing.T) {
 // comment of a file that is written, or a page, the command and the flags behind it exist.
 func TestCommandsInSentencesAreUnderstood(t *testing.T) {
 	t.Parallel()
-	count := 0
+	count, root := 0, newRootCommand()
 	for place, literals := range textsForPeople(t) {
 		for _, literal := range literals {
 			for _, sentence := range sentencesFrom(inSentence, filled(literal)) {
 				args := leading(sentence[strings.Index(sentence, toolName)+len(toolName):])
-				if command, _, err := newRootCommand().Find(args[:1]); err != nil || !command.HasParent() {
+				if command, _, err := root.Find(args[:1]); err != nil || !command.HasParent() {
 					require.NotContains(t, sentence, " --", "%s: no such command", place)
 					continue // a sentence about the tool
 				}

@@ -41,11 +41,8 @@ func TestE2EHosts(t *testing.T) {
 	r.isInAReport()
 
 	r.accessIsManaged()
-	r.settingsDrift()
-	r.storagesDrift()
-	r.storageWithAPassword()
-	r.resolverDrifts()
-	r.interfacesDrift()
+	r.hostDriftIsMended()
+	r.keepsSecrets()
 	r.stagedByAnotherUser()
 	r.wayToTheAPIStays()
 
@@ -138,32 +135,74 @@ func (r *rehearsal) hasNothingToDo() {
 	require.Empty(r.t, writes(r.calls()[seen:]), "a second up writes nothing")
 }
 
-// settingsDrift changes by hand what hosts always have, and what the cluster has defined: drift shows all, and up puts it back. A metric server with
-// a token is added, and nothing that the run leaves has the token in plain text.
-func (r *rehearsal) settingsDrift() {
+// hostDriftIsMended changes by hand what hosts always have and what the cluster has defined: one drift shows all, with both values, and the next up
+// puts back what the inventory says.
+func (r *rehearsal) hostDriftIsMended() {
 	r.t.Helper()
 	require.Equal(r.t, []string{"nightly"}, r.definitions("backup"))
 	require.Contains(r.t, r.etcHosts(), "10.30.0.5 nas.home.example nas\n")
+	require.Equal(r.t, "import,iso,vztmpl", r.storages()["local"], "the one of the installer is adopted")
 	for path, params := range map[string]map[string]string{
 		"/nodes/vmhost/time": {"timezone": "UTC"}, "/cluster/options": {"keyboard": "fr"}, "/cluster/backup/nightly": {"all": "1"},
+		"/storage/local": {"content": "iso"}, "/nodes/vmhost/dns": {"search": "home.example", "dns1": "192.168.20.1"},
 	} {
 		require.NoError(r.t, r.api().Put(r.t.Context(), path, params, nil))
 	}
+	require.NoError(r.t, r.api().Delete(r.t.Context(), "/storage/nas", nil))
+	r.stage(http.MethodPut, "/vmbr1", map[string]string{"type": "bridge", "autostart": "1", "bridge_ports": "eno2", "bridge_vlan_aware": "1", "mtu": "1500"})
+	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/network", nil, nil))
+	r.eventually("the change is active", func() bool { return r.interfaceSetting("vmbr1", "mtu") == "1500" })
+
 	output := r.mustRun(2, "drift", "--lab")
-	require.Regexp(r.t, `settings of vmhost +settings +as in the inventory +time zone: UTC instead of`, output)
-	require.Regexp(r.t, `options of the cluster +options +as in the inventory +keyboard: fr instead of`, output)
-	require.Regexp(r.t, `backup job nightly +settings +as in the inventory +pool: none instead of`, output)
+	for _, line := range []string{
+		`settings of vmhost +settings +as in the inventory +time zone: UTC instead\s+of Europe/Berlin`,
+		`options of the cluster +options +as in the inventory +keyboard: fr instead of\s+de`,
+		`backup job nightly +settings +as in the inventory +pool: none instead of\s+k3s-dev`,
+		`storage local +settings +as in the inventory +content: iso instead of\s+import,iso,vztmpl`,
+		`storage nas +settings +as in the inventory +absent`,
+		`dns-vmhost +servers\[0\] +192\.168\.20\.5 +192\.168\.20\.1`,
+		`vmbr1: mtu: 1500\s+instead of 9000`,
+	} {
+		require.Regexp(r.t, line, output)
+	}
+	r.isPutBack()
+}
+
+// isPutBack runs up, which changes the network of the host by one reload after everything is staged.
+func (r *rehearsal) isPutBack() {
+	r.t.Helper()
+	seen := len(r.calls())
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, "Europe/Berlin", r.timeZone())
+	require.Equal(r.t, "import,iso,vztmpl", r.storages()["local"])
+	require.Equal(r.t, "backup,images,iso", r.storages()["nas"])
+	require.Equal(r.t, map[string]string{"search": "home.example", "dns1": "192.168.20.5", "dns2": "192.168.20.1"}, r.resolver())
+	require.Equal(r.t, "9000", r.interfaceSetting("vmbr1", "mtu"))
+	ofTheNetwork := slices.DeleteFunc(writes(r.calls()[seen:]), func(write string) bool { return !strings.Contains(write, "/nodes/vmhost/network") })
+	require.Equal(r.t, len(ofTheNetwork)-1, slices.IndexFunc(ofTheNetwork, func(write string) bool {
+		return strings.HasPrefix(write, "PUT ") && strings.HasSuffix(write, "/nodes/vmhost/network")
+	}), "one reload, after everything is staged")
+	r.mustRun(0, "drift", "--lab")
+}
 
+// keepsSecrets adds a metric server with a token, and a storage whose server asks for a password. Nothing that the run leaves has them in plain text.
+func (r *rehearsal) keepsSecrets() {
+	r.t.Helper()
 	r.edit("hosts.yaml", "backupJobs:\n", "metricServers:\n  - {name: graphs, type: influxdb, server: 10.30.0.7, port: 8086, protocol: https, organization: home, bucket: proxmox}\nbackupJobs:\n")
-	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "lacks metricServers.graphs.token")
-	token := rand.Text()
-	r.env = append(r.env, "EM_INFRA_METRIC_SERVER_TOKEN_GRAPHS="+token)
-	require.NotContains(r.t, r.mustRun(0, "up", "--lab", "--yes"), token)
+	r.edit("hosts.yaml", "mappings:\n", "  - {name: backups, type: pbs, server: 10.30.0.6, datastore: main, username: backup@pbs, content: [backup]}\nmappings:\n")
+	refusal := r.mustRun(3, "up", "--lab", "--yes")
+	require.Contains(r.t, refusal, "lacks metricServers.graphs.token")
+	require.Contains(r.t, refusal, "lacks storages.backups.password")
+	token, password := rand.Text(), rand.Text()
+	r.env = append(r.env, "EM_INFRA_METRIC_SERVER_TOKEN_GRAPHS="+token, "EM_INFRA_STORAGE_PASSWORD_BACKUPS="+password)
+	output := r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, []string{"graphs"}, r.definitions("metrics/server"))
-	for _, folder := range []string{"artifacts", "state", "backups"} {
-		r.holdsNot(filepath.Join(r.dir(), folder), token)
+	require.Contains(r.t, r.storages(), "backups")
+	for _, secret := range []string{token, password} {
+		require.NotContains(r.t, output, secret)
+		for _, folder := range []string{"artifacts", "state", "backups"} {
+			r.holdsNot(filepath.Join(r.dir(), folder), secret)
+		}
 	}
 	r.mustRun(0, "preview", "--lab")
 }
@@ -193,35 +232,6 @@ func (r *rehearsal) timeZone() string {
 	var now struct{ TimeZone string }
 	require.NoError(r.t, r.api().Get(r.t.Context(), "/nodes/vmhost/time", &now))
 	return now.TimeZone
-}
-
-// storagesDrift changes a storage by hand and removes the definition of another: drift shows both, and up puts back what the inventory says.
-func (r *rehearsal) storagesDrift() {
-	r.t.Helper()
-	require.Equal(r.t, "import,iso,vztmpl", r.storages()["local"], "the one of the installer is adopted")
-	require.NoError(r.t, r.api().Put(r.t.Context(), "/storage/local", map[string]string{"content": "iso"}, nil))
-	require.NoError(r.t, r.api().Delete(r.t.Context(), "/storage/nas", nil))
-	output := r.mustRun(2, "drift", "--lab")
-	require.Regexp(r.t, `storage local +settings +as in the inventory +content: iso instead of`, output)
-	require.Regexp(r.t, `storage nas +settings +as in the inventory +absent`, output)
-	r.mustRun(0, "up", "--lab", "--yes")
-	require.Equal(r.t, "import,iso,vztmpl", r.storages()["local"])
-	require.Equal(r.t, "backup,images,iso", r.storages()["nas"])
-}
-
-// storageWithAPassword adds a storage whose server asks for a password, which nothing that the run leaves has in plain text.
-func (r *rehearsal) storageWithAPassword() {
-	r.t.Helper()
-	r.edit("hosts.yaml", "mappings:\n", "  - {name: backups, type: pbs, server: 10.30.0.6, datastore: main, username: backup@pbs, content: [backup]}\nmappings:\n")
-	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "lacks storages.backups.password")
-	password := rand.Text()
-	r.env = append(r.env, "EM_INFRA_STORAGE_PASSWORD_BACKUPS="+password)
-	output := r.mustRun(0, "up", "--lab", "--yes")
-	require.NotContains(r.t, output, password)
-	require.Contains(r.t, r.storages(), "backups")
-	for _, folder := range []string{"artifacts", "state", "backups"} {
-		r.holdsNot(filepath.Join(r.dir(), folder), password)
-	}
 }
 
 // holdsNot searches the files of a folder for a secret in plain text.
@@ -261,25 +271,6 @@ func (r *rehearsal) mappings(kind string) (names []string) {
 		names = append(names, one.ID)
 	}
 	return names
-}
-
-// interfacesDrift changes an interface by hand: drift shows both values, and up puts back what the inventory says.
-func (r *rehearsal) interfacesDrift() {
-	r.t.Helper()
-	r.stage(http.MethodPut, "/vmbr1", map[string]string{"type": "bridge", "autostart": "1", "bridge_ports": "eno2", "bridge_vlan_aware": "1", "mtu": "1500"})
-	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/network", nil, nil))
-	r.eventually("the change is active", func() bool { return r.interfaceSetting("vmbr1", "mtu") == "1500" })
-	require.Regexp(r.t, `vmbr1: mtu: 1500 instead of\s+9000`, r.mustRun(2, "drift", "--lab"))
-
-	seen := len(r.calls())
-	r.mustRun(0, "up", "--lab", "--yes")
-	require.Equal(r.t, "9000", r.interfaceSetting("vmbr1", "mtu"))
-	isReload := func(write string) bool {
-		return strings.HasPrefix(write, "PUT ") && strings.HasSuffix(write, "/nodes/vmhost/network")
-	}
-	wrote := writes(r.calls()[seen:])
-	require.Equal(r.t, len(wrote)-1, slices.IndexFunc(wrote, isReload), "one reload, after everything is staged")
-	r.mustRun(0, "drift", "--lab")
 }
 
 // stagedByAnotherUser stages an interface by hand, which is neither applied nor reverted.
@@ -353,15 +344,6 @@ func (r *rehearsal) users() (ids []string) {
 		ids = append(ids, one.UserID)
 	}
 	return ids
-}
-
-// resolverDrifts changes the resolver by hand, which up puts back.
-func (r *rehearsal) resolverDrifts() {
-	r.t.Helper()
-	require.NoError(r.t, r.api().Put(r.t.Context(), "/nodes/vmhost/dns", map[string]string{"search": "home.example", "dns1": "192.168.20.1"}, nil))
-	require.Regexp(r.t, `dns-vmhost +servers`, r.mustRun(2, "drift", "--lab"))
-	r.mustRun(0, "up", "--lab", "--yes")
-	require.Equal(r.t, map[string]string{"search": "home.example", "dns1": "192.168.20.5", "dns2": "192.168.20.1"}, r.resolver())
 }
 
 // resolver returns the resolver of the host.
