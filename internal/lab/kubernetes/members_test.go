@@ -261,6 +261,9 @@ func residentMemory(t *testing.T, programs kubernetes.Tools) int64 {
 		if field("PPid") != self && field("Pid") != self {
 			continue
 		}
+		if field("VmRSS") == "" {
+			continue // a zombie: it has ended, and is not waited for yet
+		}
 		var kibibytes int64
 		_, err = fmt.Sscanf(field("VmRSS"), "%d kB", &kibibytes)
 		require.NoError(t, err)
