@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/pace"
@@ -103,7 +102,7 @@ func (e *emulation) openNAS(o Options, d Description, speed pace.Pace, log io.Wr
 	e.nas, err = truenas.New(truenas.Config{
 		Pools: pools, Addresses: nas.Addresses, ISCSIBase: nas.ISCSIBase, User: nas.User, Key: d.NASKey,
 		Roles: truenas.OperatorRoles, Faults: e.faults, StateFile: filepath.Join(o.Dir, "nas.json"), Log: log,
-		LoginPeriod: speed.Scaled(time.Minute), // else runs that follow each other ten times as fast as with real machines would meet the limit
+		Scaled: speed.Scaled, // else runs that follow each other faster than with real machines would have too many logins in a minute
 	})
 	return err
 }

@@ -33,6 +33,21 @@ func TestALabWithStorageHasANAS(t *testing.T) {
 	}
 }
 
+// TestTheNASCountsLoginsInTheTimeOfTheLab: without delays, any number of logins is accepted. In real time, the 21st within a minute is refused.
+func TestTheNASCountsLoginsInTheTimeOfTheLab(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d, stop := serveNAS(t, dir)
+	defer stop()
+	fingerprint, err := lab.NASFingerprint(dir, d)
+	require.NoError(t, err)
+	for range 21 {
+		client, err := truenas.Connection{Endpoint: d.NASEndpoint(), Fingerprint: fingerprint, Username: "em-infra", APIKey: d.NASKey}.Open(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, client.Close())
+	}
+}
+
 // serveNAS serves the lab in a folder until stop is called.
 func serveNAS(t *testing.T, dir string) (d lab.Description, stop func()) {
 	t.Helper()

@@ -1,7 +1,6 @@
 package truenas
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,8 +47,8 @@ type Config struct {
 	Now func() time.Time
 	// Sleep waits where the box delays an answer. Default: nil, time.Sleep.
 	Sleep func(time.Duration)
-	// LoginPeriod is the time within which an address may log in 20 times. Default: 0, a minute, as on a real box.
-	LoginPeriod time.Duration
+	// Scaled returns the lab's duration for that of a real box. Default: nil, the same.
+	Scaled func(time.Duration) time.Duration
 }
 
 // Pool is a ZFS pool.
@@ -99,8 +98,11 @@ func New(config Config) (*Box, error) {
 	if config.Sleep == nil {
 		config.Sleep = time.Sleep
 	}
+	if config.Scaled == nil {
+		config.Scaled = func(d time.Duration) time.Duration { return d }
+	}
 	b := &Box{config: config, connections: map[*connection]bool{}}
-	b.limits = rateLimit{now: config.Now, period: cmp.Or(config.LoginPeriod, loginPeriod)}
+	b.limits = rateLimit{now: config.Now, period: config.Scaled(loginPeriod)}
 	b.methods = b.table()
 	err := b.load()
 	if errors.Is(err, fs.ErrNotExist) {

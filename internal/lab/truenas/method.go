@@ -34,7 +34,7 @@ func (b *Box) authorized(c *connection, name string, m method, params []any) (an
 	switch {
 	case m.open:
 		if user == nil && (b.limits.exceeded(name, c.address) || b.fails(faultRateLimit, name)) {
-			b.config.Sleep(rateLimitDelay)
+			b.config.Sleep(b.config.Scaled(rateLimitDelay))
 			return nil, callError{syscall.EBUSY, "Rate Limit Exceeded"}
 		}
 	case user == nil:
