@@ -37,6 +37,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	r.kubeconfigLeadsTo("k3s-dev")
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
 
+	r.mustRun(0, "preview", "--lab")
 	seen := len(r.calls())
 	require.Contains(t, r.onTerminal(0, "up", "--lab", "--yes"), "\x1b[32mk3s-dev is up\x1b[m")
 	require.Empty(t, writes(r.calls()[seen:]), "a second up writes nothing")
@@ -57,8 +58,8 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1", "k3s-dev-worker-2")
 	r.disksAreFound(r.nodes()[2])
 	r.roomComesWithTheNextBoot()
-	r.aVolumeKeepsItsName()
 	r.mustRun(0, "preview", "--lab", "--refresh")
+	r.aVolumeKeepsItsName()
 
 	r.onTerminal(0, "destroy", "--lab", "--yes")
 	after := r.hostFiles()
@@ -77,6 +78,7 @@ func (r *rehearsal) aVolumeKeepsItsName() {
 	require.Contains(r.t, refused, "set dataDisks[0].mount back to models for k3s-dev-worker-2")
 	require.Empty(r.t, writes(r.calls()[seen:]))
 	r.edit("nodes.yaml", "mount: weights", "mount: models")
+	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
 // nodes returns the nodes of the talosconfig that up has written.

@@ -31,6 +31,7 @@ func TestE2EStateIsRestored(t *testing.T) {
 	mended := r.mustRun(0, "up", "--lab", "--yes")
 	require.Contains(t, mended, r.stack+".json.attrs was torn and is removed")
 	require.Contains(t, mended, "the state was torn (the file is cut off): its copy of ")
+	r.mustRun(0, "preview", "--lab")
 
 	r.aNewerStateIsKept()
 	r.aTornClaimIsRemoved()

@@ -41,7 +41,7 @@ func TestE2EStorage(t *testing.T) {
 
 	s.comesBeforeTheMachines()
 	s.isComparedAndMended()
-	s.outlastsAFullPool()
+	s.outlastsBadDays()
 	s.staysUnlessTheInventorySaysOtherwise()
 }
 
@@ -90,8 +90,7 @@ func (s *storageUnderTest) comesBeforeTheMachines() {
 	require.Contains(s.t, s.mustRun(0, "preflight", "--lab"), "ok    2 datasets: 0 to create, 2 ours\n")
 }
 
-// isComparedAndMended changes the box by hand: each change is shown, by value and by where it is set, and the next up reverts it, although its
-// connection is cut.
+// isComparedAndMended changes the box by hand: each change is shown, by value and by where it is set, and the next up reverts it.
 func (s *storageUnderTest) isComparedAndMended() {
 	key := s.apiKey()
 	s.box(func(ctx context.Context, c *truenas.Client) error {
@@ -108,8 +107,7 @@ func (s *storageUnderTest) isComparedAndMended() {
 	for _, seen := range []string{"k8s", "quota", "compression", "networks", "csi", "truenas-csi-config", "truenas-nfs"} {
 		require.Contains(s.t, output, seen)
 	}
-	s.mustRun(0, "lab", "fault", "set", "nas-connection-cut", "--endpoint", "pool.dataset.update", "--times", "1")
-	s.mustRun(0, "up", "--lab", "--yes") // what the box has done is looked up on a new connection
+	s.mustRun(0, "up", "--lab", "--yes")
 	require.EqualValues(s.t, 500<<30, s.dataset("tank/k8s").Quota)
 	require.Empty(s.t, s.dataset("tank/k8s/nfs").Compression)
 	require.NotEqual(s.t, []string{"0.0.0.0/0"}, s.share().Networks)
@@ -163,8 +161,13 @@ func (s *storageUnderTest) driverIsMisled() {
 	require.NoError(s.t, err)
 }
 
-// outlastsAFullPool: it is reported with what to do, and the next up goes on from there.
-func (s *storageUnderTest) outlastsAFullPool() {
+// outlastsBadDays: the failures of a NAS are reported with what to do, and the next up goes on from there.
+func (s *storageUnderTest) outlastsBadDays() {
+	s.edit("cluster.yaml", "quotaGiB: 500", "quotaGiB: 600")
+	s.mustRun(0, "lab", "fault", "set", "nas-connection-cut", "--endpoint", "pool.dataset.update", "--times", "1")
+	s.mustRun(0, "up", "--lab", "--yes") // what the box has done is looked up on a new connection
+	require.EqualValues(s.t, 600<<30, s.dataset("tank/k8s").Quota)
+
 	s.edit("cluster.yaml", "    - {name: k8s/nfs, nfs: {}}\n", "    - {name: k8s/nfs, nfs: {}}\n    - {name: k8s/models}\n")
 	s.mustRun(0, "lab", "fault", "set", "nas-pool-full")
 	require.Contains(s.t, s.mustRun(1, "up", "--lab", "--yes"), "the pool tank has no room left: free some, or add disks to it")

@@ -5,7 +5,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +42,8 @@ func TestE2EUpgrade(t *testing.T) {
 	require.Equal(t, slices.Repeat([]string{"v1.12.10"}, 5), r.releases())
 	r.upgradedOneAfterTheOther(r.talosLog(began), 6) // one of them went back
 	r.nodesAreReady(fiveNodes...)
+	r.mustRun(0, "preview", "--lab")
+
 	r.goesBackAndForth("k3s-dev-worker-2", "v1.12.4", "v1.12.10")
 	kept()
 }
@@ -108,9 +109,7 @@ func (r *rehearsal) goesBackAndForth(node, former, release string) {
 	require.Contains(r.t, output, node+" runs "+former+" (schematic ")
 	require.Equal(r.t, former, r.releases()[4])
 	r.nodesAreReady(fiveNodes...)
-	output = r.mustRun(2, "preview", "--lab")
-	require.Regexp(r.t, "UPGRADE +"+node+" +Talos "+former+" → "+release, output)
-	require.Equal(r.t, 1, strings.Count(output, "UPGRADE "), "nothing else would change:\n%s", output)
+	require.Regexp(r.t, "UPGRADE +"+node+" +Talos "+former+" → "+release, r.mustRun(2, "preview", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes", "--only-node", node)
 	require.Equal(r.t, slices.Repeat([]string{release}, 5), r.releases())
 	r.mustRun(0, "preview", "--lab")
