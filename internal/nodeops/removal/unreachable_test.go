@@ -72,11 +72,11 @@ func aWorkerThatCannotBeReached(t *testing.T, c *cluster) {
 	nodes, err := api.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, nodes.Items, 1)
+	c.hangs.method.Store("")
 }
 
 // aWorkerWaitsForAControlPlane: the only control plane is off while a worker is removed, and the same run switches it on.
 func aWorkerWaitsForAControlPlane(t *testing.T, c *cluster) {
-	c.hangs.method.Store("")
 	worker := c.joinAWorker()
 	require.NoError(t, c.Fleet.PowerOff(first))
 	waiting := &noted{text: "worker-1 waits until a control plane answers, 3 min at most", printed: make(chan struct{})}
