@@ -13,6 +13,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/truenas/truenastest"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/truenas"
 )
 
@@ -130,6 +131,21 @@ func TestASessionLogsInOnce(t *testing.T) {
 	box.Fail(fault.Fault{Name: "nas-connection-cut", Endpoint: "pool.query"})
 	require.NoError(t, pools())
 	require.NoError(t, pools())
+}
+
+// TestASessionThatIsEndedReportsWhatFailed: the end of the context, which comes between two attempts, does not tell a user what to do.
+func TestASessionThatIsEndedReportsWhatFailed(t *testing.T) {
+	t.Parallel()
+	session := truenas.NewSession(truenastest.Serve(t).Connection)
+	t.Cleanup(session.Close)
+	ctx, end := context.WithCancel(t.Context())
+	err := session.Do(ctx, func(context.Context, *truenas.Client) error {
+		end()
+		return remedy.Errorf("run it again", "%w", truenas.ErrLost)
+	})
+	require.EqualError(t, err, "the connection to TrueNAS broke before the answer: run it again")
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, truenas.ErrLost)
 }
 
 func TestABusyBoxIsAskedAgain(t *testing.T) {

@@ -3,7 +3,6 @@ package truenas
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -61,11 +60,18 @@ func (s *Session) Do(ctx context.Context, work func(context.Context, *Client) er
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), err) // the other one ends with what to do
+			return &endedError{why: ctx.Err(), last: err}
 		case <-time.After(next):
 		}
 	}
 }
+
+// endedError is the failure of the last attempt before the context ended: it states what failed and what to do, which the end of the context does not.
+type endedError struct{ why, last error }
+
+func (e *endedError) Error() string { return e.last.Error() }
+
+func (e *endedError) Unwrap() []error { return []error{e.last, e.why} }
 
 // once does the work on the connection that there is, or on a new one. A connection that broke is not used again.
 func (s *Session) once(ctx context.Context, work func(context.Context, *Client) error) error {
