@@ -97,15 +97,23 @@ func (c *cluster) administrator() *rest.Config {
 	return config
 }
 
-// upgrade returns the upgrade of the whole cluster, which waits only shortly for what is missing.
+// upgrade returns the upgrade of the whole cluster.
 func (c *cluster) upgrade(to string) kubernetesupgrade.Upgrade {
 	c.t.Helper()
 	version, err := versions.Parse(to)
 	require.NoError(c.t, err)
 	return kubernetesupgrade.Upgrade{
 		Talosconfig: c.Talosconfig(), Nodes: c.nodes, To: version, Progress: c.t.Output(),
-		Limits: kubernetesupgrade.Limits{Nodes: patience, Interval: 200 * time.Millisecond},
+		Limits: kubernetesupgrade.Limits{Interval: 200 * time.Millisecond},
 	}
+}
+
+// hasty returns the same, but it waits only shortly for Nodes, for one that never becomes Ready.
+func (c *cluster) hasty(to string) kubernetesupgrade.Upgrade {
+	c.t.Helper()
+	upgrade := c.upgrade(to)
+	upgrade.Limits.Nodes = patience
+	return upgrade
 }
 
 // lines collects what an upgrade prints, and ends it after a number of lines.

@@ -3,6 +3,7 @@ package kubernetesupgrade_test
 import (
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
@@ -26,15 +27,20 @@ func (h *hindrance) At(p talos.Point) talos.Effect {
 	return talos.Effect{}
 }
 
-// on gives a step or a call an effect until the next rule, on one machine, or on all machines if vmid is 0.
-func (h *hindrance) on(vmid int, step talos.Step, effect talos.Effect) {
+// on gives a step or a call an effect until the next rule, on one machine, or on all machines if vmid is 0. The channel is closed when a machine first
+// comes to it.
+func (h *hindrance) on(vmid int, step talos.Step, effect talos.Effect) (reached <-chan struct{}) {
+	first := make(chan struct{})
+	reach := sync.OnceFunc(func() { close(first) })
 	rule := func(p talos.Point) talos.Effect {
 		if p.Name == string(step) && (vmid == 0 || p.VMID == vmid) {
+			reach()
 			return effect
 		}
 		return talos.Effect{}
 	}
 	h.rule.Store(&rule)
+	return first
 }
 
 func (h *hindrance) end() { h.rule.Store(nil) }

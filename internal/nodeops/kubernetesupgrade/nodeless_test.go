@@ -37,7 +37,7 @@ func TestANodeThatHasNoNode(t *testing.T) {
 	}
 	c.upgradesOnlyTheControlPlane()
 	require.NoError(t, c.kubernetes().CoreV1().Nodes().Delete(t.Context(), "control-1", metav1.DeleteOptions{}))
-	require.EqualError(t, c.upgrade("v1.35.5").Run(t.Context()), fmt.Sprintf("Kubernetes stays as it is: no control plane of the inventory is a Node of this cluster: "+
+	require.EqualError(t, c.hasty("v1.35.5").Run(t.Context()), fmt.Sprintf("Kubernetes stays as it is: no control plane of the inventory is a Node of this cluster: "+
 		"restart the kubelet of control-1 with `talosctl -n %s service kubelet restart`, which creates its Node again, then run up again", c.Address(firstControlPlane)))
 
 	c.restartKubelet(firstControlPlane, "control-1")

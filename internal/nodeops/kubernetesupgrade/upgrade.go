@@ -39,7 +39,7 @@ type Limits struct {
 	Pull time.Duration
 	// Component is for one component on one node to run with its new version. Default: 10 minutes.
 	Component time.Duration
-	// Manifests is for one object of Talos' manifests to be compared and changed, and for what was changed to be rolled out.
+	// Manifests is for the objects of Talos' manifests to be compared and changed, and then for each workload among them to be rolled out.
 	// Default: 10 minutes.
 	Manifests time.Duration
 	// Interval is the time between two checks. Default: 1 second.

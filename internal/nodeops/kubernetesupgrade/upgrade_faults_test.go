@@ -68,7 +68,7 @@ func (c *cluster) hasADeadNodeOfNoMachine() {
 		_, err = nodes.UpdateStatus(c.t.Context(), made, metav1.UpdateOptions{})
 		return err
 	}))
-	require.EqualError(c.t, c.upgrade("v1.35.8").Run(c.t.Context()), "Kubernetes stays as it is: "+
+	require.EqualError(c.t, c.hasty("v1.35.8").Run(c.t.Context()), "Kubernetes stays as it is: "+
 		"neither Ready nor in the inventory: worker-9: the pods that Talos has on every node would never roll out there; delete that Node with `kubectl delete node worker-9`, then run up again")
 	require.NoError(c.t, nodes.Delete(c.t.Context(), "worker-9", metav1.DeleteOptions{}))
 	c.runs("v1.35.7")
@@ -130,7 +130,7 @@ func (c *cluster) lacksANode() {
 	const third = firstControlPlane + 2
 	require.NoError(c.t, c.Fleet.PowerOff(third))
 	require.Regexp(c.t, `^Kubernetes stays as it is: not every node can be upgraded: control-3 \(its Talos API.*\): `+
-		`mend that, then run up again; a worker can leave nodes.yaml before, and the VM of a control plane can be deleted, which up makes anew$`, c.upgrade("v1.35.5").Run(c.t.Context()).Error())
+		`mend that, then run up again; a worker can leave nodes.yaml before, and the VM of a control plane can be deleted, which up makes anew$`, c.hasty("v1.35.5").Run(c.t.Context()).Error())
 	c.PowerOn(third, "control-3")
 	polltest.Succeeds(c.t, func() error {
 		return nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes}.Serves(c.t.Context(), c.nodes[2])
@@ -166,14 +166,17 @@ func (c *cluster) hasAnAPIServerThatEnds() {
 // says so. When the kubelet runs the former version again, a run that has nothing else to upgrade waits for it only shortly.
 func (c *cluster) hasAKubeletThatEnds(hindered *hindrance) {
 	c.t.Helper()
-	hindered.on(firstWorker, talos.StepKubelet, talos.Effect{Hang: true, Retried: time.Second})
+	reached := hindered.on(firstWorker, talos.StepKubelet, talos.Effect{Hang: true, Retried: time.Second})
 	ctx, end := context.WithCancel(c.t.Context())
 	defer end()
-	first := c.upgrade("v1.35.5")
-	first.Progress = &trigger{also: c.t.Output(), text: "kubelet of worker-1: v1.35.4 → v1.35.5\n", then: func() {
-		time.AfterFunc(time.Second, end) // its limit is that of all components
-	}}
-	require.EqualError(c.t, first.Run(ctx), "waiting for the kubelet of worker-1: context canceled")
+	go func() {
+		select {
+		case <-reached:
+			time.AfterFunc(time.Second, end) // the answer to its new configuration comes before that
+		case <-ctx.Done():
+		}
+	}()
+	require.EqualError(c.t, c.upgrade("v1.35.5").Run(ctx), "waiting for the kubelet of worker-1: context canceled")
 	hindered.end()
 	c.kubeletRuns("worker-1", "v1.35.5")
 	require.NoError(c.t, c.upgrade("v1.35.5").Run(c.t.Context()))
@@ -214,6 +217,12 @@ func (c *cluster) hasAPodThatStays() {
 		require.NoError(c.t, err)
 	}
 	finalizers(`["em-infra.example/held"]`)
+	ctx, end := context.WithCancel(c.t.Context())
+	defer end()
+	first := c.upgrade("v1.35.6") // for the components and the manifests, whose changes take longer than a short patience on a busy machine
+	first.Progress = &trigger{also: c.t.Output(), text: "applied DaemonSet kube-system/kube-proxy\n", then: end}
+	require.ErrorContains(c.t, first.Run(ctx), context.Canceled.Error())
+
 	upgrade := c.upgrade("v1.35.6")
 	upgrade.Limits.Manifests = patience
 	for range 2 {

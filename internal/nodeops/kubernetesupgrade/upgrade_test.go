@@ -93,7 +93,7 @@ func (c *cluster) refuses() {
 	require.EqualError(t, fewer.Run(t.Context()), "Kubernetes stays as it is: "+
 		"the control plane control-3 is not in the inventory and would keep v1.35.4: add it to nodes.yaml, or remove it from the cluster, then run up again")
 
-	moved := c.upgrade("v1.35.5")
+	moved := c.hasty("v1.35.5")
 	moved.Nodes = append(append([]rolling.Node{}, c.nodes[:4]...), rolling.Node{Name: "worker-2", Address: c.Address(250)})
 	require.Regexp(t, "^Kubernetes stays as it is: "+
 		`not every node can be upgraded: worker-2 \(its Talos API.*\): mend that, then run up again; a worker can leave nodes.yaml before, and the VM of a control plane can be deleted, which up makes anew$`, moved.Run(t.Context()).Error())
@@ -134,7 +134,7 @@ func (c *cluster) waitsForANodeThatIsNotReady(next string) {
 			return condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue
 		})
 	}, "worker-1 is Ready without a kubelet")
-	require.EqualError(t, c.upgrade("v1.36.2").Run(t.Context()),
+	require.EqualError(t, c.hasty("v1.36.2").Run(t.Context()),
 		"Kubernetes stays as it is: not Ready: worker-1: mend that (`kubectl describe node worker-1` says why), then run up again")
 
 	patient := c.upgrade("v1.36.2")

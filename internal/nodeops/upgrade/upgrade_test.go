@@ -146,9 +146,10 @@ func TestUpgradeThatHangs(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
 	c.fail(talos.FaultUpgradeHangs, 1)
-	short := upgrade.Limits{Boot: 300 * time.Millisecond, Answer: time.Minute}
-	const want = "control-1 hangs in its shutdown, 0 s after the order to upgrade: power-cycle its VM in Proxmox VE (stop, then start); it boots the new release or the one before; then run up again"
+	short := upgrade.Limits{Boot: 5 * time.Second, Answer: time.Minute}
+	const want = "control-1 hangs in its shutdown, 5 s after the order to upgrade: power-cycle its VM in Proxmox VE (stop, then start); it boots the new release or the one before; then run up again"
 	require.EqualError(t, c.node(first, newer, short).Run(t.Context()), want)
+	require.Equal(t, 1, c.faults.List()[0].Occurred, "the upgrade is ordered")
 	require.EqualError(t, c.node(first, newer, short).Run(t.Context()), want, "a second order would be refused")
 
 	require.NoError(t, c.Fleet.PowerOff(first))
