@@ -27,9 +27,6 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// patience allows for a busy machine.
-const patience = 90 * time.Second
-
 // cluster is a running cluster with its administrator's client.
 type cluster struct {
 	*k8s.Clientset

@@ -3,6 +3,7 @@ package kubernetes_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
@@ -72,6 +73,25 @@ func (c cluster) gpusOf(ctx context.Context, name string) [2]int64 {
 	return counts
 }
 
+// looksAtPlugins waits until the kubelets of nodes with GPUs have looked at the device plugins once more. They do so after each renewal of their leases, so
+// a look that began after this call has ended with the second renewal.
+func (c cluster) looksAtPlugins(names ...string) {
+	c.t.Helper()
+	renewed := func(ctx context.Context, name string) time.Time {
+		lease, err := c.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return time.Time{}
+		}
+		return lease.Spec.RenewTime.Time
+	}
+	for range 2 {
+		for _, name := range names {
+			before := renewed(c.t.Context(), name)
+			c.eventually(name+" renews its lease", func(ctx context.Context) bool { return renewed(ctx, name).After(before) })
+		}
+	}
+}
+
 // TestGPUs: a node reports its GPUs while a device plugin runs on it that has access to them.
 func TestGPUs(t *testing.T) {
 	if testing.Short() {
@@ -105,6 +125,7 @@ func TestGPUs(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: class}, Handler: "nvidia",
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
+	c.looksAtPlugins("node-111")
 	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-111"), "outside of the runtime with the driver the plugin finds none")
 
 	require.NoError(t, sets.Delete(t.Context(), "nvidia-device-plugin", metav1.DeleteOptions{}))
@@ -114,6 +135,7 @@ func TestGPUs(t *testing.T) {
 	require.NoError(t, err)
 	c.eventually("the node tells of its two GPUs", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-111") == [2]int64{2, 2} })
 	c.eventually("the plugin runs on all workers", func(ctx context.Context) bool { return c.readyPodsOf(ctx, "plugin") == 5 })
+	c.looksAtPlugins("node-112", "node-113", "node-115")
 	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-112"), "no modules")
 	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-113"), "no driver")
 	c.eventually("the open driver takes one of the two cards", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-114") == [2]int64{1, 1} })

@@ -2,6 +2,9 @@ package kubernetes_test
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
@@ -21,7 +24,8 @@ func TestAKubeletJoinsWithATokenOfTheCluster(t *testing.T) {
 	}
 	t.Parallel()
 	s := newSite(t, ourSecrets)
-	clusters := kubernetestest.OpenClusters(t, t.TempDir(), kubernetestest.Tools(t))
+	refusal := &awaitedLine{texts: []string{"node=node-111", "does not accept the token of its machine configuration"}}
+	clusters := kubernetestest.OpenClusters(t, t.TempDir(), kubernetestest.Tools(t), refusal)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
 	first := s.node(101, machine.TypeControlPlane)
 	clusters.NodeChanged(first)
@@ -29,6 +33,7 @@ func TestAKubeletJoinsWithATokenOfTheCluster(t *testing.T) {
 	clusters.NodeChanged(s.node(112, machine.TypeWorker))
 	c := admin(t, first)
 	c.waitReadiness("node-112", corev1.ConditionTrue)
+	c.eventually("the other one is refused", func(context.Context) bool { return refusal.logged.Load() })
 	_, err := c.CoreV1().Nodes().Get(t.Context(), "node-111", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
 
@@ -41,4 +46,17 @@ func TestAKubeletJoinsWithATokenOfTheCluster(t *testing.T) {
 		_, err := c.CoreV1().Nodes().Get(ctx, "node-111", metav1.GetOptions{})
 		return err == nil
 	})
+}
+
+// awaitedLine is a log that notices a line that has all texts.
+type awaitedLine struct {
+	texts  []string
+	logged atomic.Bool
+}
+
+func (l *awaitedLine) Write(line []byte) (int, error) {
+	if !slices.ContainsFunc(l.texts, func(text string) bool { return !strings.Contains(string(line), text) }) {
+		l.logged.Store(true)
+	}
+	return len(line), nil
 }

@@ -49,6 +49,9 @@ func TestEtcdSnapshotBeforeTheBootstrap(t *testing.T) {
 	l.install(101, c.controlPlane())
 	l.waitStage(101, talos.StageRunning)
 
+	_, err := c.admin(101).Version(t.Context()) // it is connected
+	require.NoError(t, err)
+
 	short, end := context.WithTimeout(t.Context(), time.Second)
 	defer end()
 

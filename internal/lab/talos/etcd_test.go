@@ -249,10 +249,13 @@ func TestBeforeBootstrap(t *testing.T) {
 	l.install(101, c.controlPlane())
 	l.waitStage(101, talos.StageRunning)
 
+	_, err := c.admin(101).Version(t.Context()) // it is connected
+	require.NoError(t, err)
+
 	short, end := context.WithTimeout(t.Context(), time.Second)
 	defer end()
 
-	_, err := c.admin(101).EtcdMemberList(short, &machine.EtcdMemberListRequest{})
+	_, err = c.admin(101).EtcdMemberList(short, &machine.EtcdMemberListRequest{})
 	require.EqualError(t, err, "rpc error: code = DeadlineExceeded desc = context deadline exceeded", "it waits for etcd")
 
 	l.eventually(func() bool {

@@ -83,14 +83,15 @@ func nonsense(random *rand.Rand) []byte {
 	}
 }
 
-// exchange makes a call and reads its answers, or a few of them if it does not end.
+// exchange makes a call and reads its answers, or a few of them if it does not end. A node begins with the calls of a connection in their order, so it
+// has begun with this one when it answers the next.
 func exchange(ctx context.Context, connection *grpc.ClientConn, method string, message []byte) error {
 	const (
 		mostAnswers = 10
 		patience    = 30 * time.Millisecond
 	)
 
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
 	stream, err := connection.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
@@ -102,6 +103,13 @@ func exchange(ctx context.Context, connection *grpc.ClientConn, method string, m
 	if err := errors.Join(stream.SendMsg(&message), stream.CloseSend()); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
+
+	var next, nothing []byte
+	if err := connection.Invoke(ctx, "/no.such.Service/Next", &next, &nothing); status.Code(err) != codes.Unimplemented {
+		return err
+	}
+
+	time.AfterFunc(patience, cancel)
 
 	for range mostAnswers {
 		var answer []byte

@@ -2,6 +2,7 @@
 package kubernetestest
 
 import (
+	"io"
 	"log/slog"
 	"os"
 	"testing"
@@ -21,12 +22,12 @@ func NewClusters(t testing.TB) *kubernetes.Clusters {
 	return clusters
 }
 
-// OpenClusters returns clusters without delays that keep their data in a folder. The caller closes them.
-func OpenClusters(t testing.TB, dir string, tools kubernetes.Tools) *kubernetes.Clusters {
+// OpenClusters returns clusters without delays that keep their data in a folder. Their log goes to the test and to the writers. The caller closes them.
+func OpenClusters(t testing.TB, dir string, tools kubernetes.Tools, logs ...io.Writer) *kubernetes.Clusters {
 	t.Helper()
 	clusters, err := kubernetes.New(kubernetes.Config{
 		Dir: dir, Tools: tools, Scaled: func(time.Duration) time.Duration { return 0 },
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Log: slog.New(slog.NewTextHandler(io.MultiWriter(append(logs, t.Output())...), nil)),
 	})
 	require.NoError(t, err)
 	return clusters
