@@ -221,8 +221,7 @@ func TestSettleWaitsForTheTask(t *testing.T) {
 
 func TestSettleIsInterrupted(t *testing.T) {
 	t.Parallel()
-	e := newHost(t, slowClones(t))
-	e.begin(http.MethodPost, clonePath(), cloneParams)
+	e, _ := hanging(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	host := e.host(patience)
 	host.Tell = func(string) { cancel(errors.New("interrupt signal received")) } // it waits
@@ -234,10 +233,7 @@ func TestSettleNamesALockThatWasLeftBehind(t *testing.T) {
 	t.Parallel()
 	hostClock := newClock()
 	config := hostConfig(t, hostClock)
-	slowClones(t)(&config)
-	e := newHost(t, func(c *proxmox.Config) { *c = config })
-	e.begin(http.MethodPost, clonePath(), cloneParams)
-	e.waitForLock()
+	e, _ := hanging(t, func(c *proxmox.Config) { *c = config })
 	require.NoError(t, e.server.Close()) // the power goes out in the middle of the clone
 
 	again := serve(t, config, hostClock)

@@ -18,11 +18,16 @@ import (
 )
 
 // hanging returns a host on which a clone of the machine hangs.
-func hanging(t *testing.T) (e *emulated, upid string) {
+func hanging(t *testing.T, changes ...func(*proxmox.Config)) (e *emulated, upid string) {
 	t.Helper()
 	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())
 	require.NoError(t, faults.Set(fault.Fault{Name: "clone-hangs"}))
-	e = newHost(t, func(c *proxmox.Config) { c.Faults = proxmox.NewFaultSet(pace.Pace{}, faults) })
+	e = newHost(t, func(c *proxmox.Config) {
+		for _, change := range changes {
+			change(c)
+		}
+		c.Faults = proxmox.NewFaultSet(pace.Pace{}, faults)
+	})
 	upid = e.begin(http.MethodPost, clonePath(), cloneParams)
 	e.waitForLock()
 	return e, upid

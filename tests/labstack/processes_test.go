@@ -1,6 +1,7 @@
 package labstack_test
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +20,10 @@ func TestAProcessIsFoundByWhatItRuns(t *testing.T) {
 	require.NoError(t, err)
 	program := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.Symlink(shell, program))
-	command := exec.Command(program, "-c", "read line", stack) // it ends with its input
+	command := exec.Command(program, "-c", "echo ready; read line", stack) // it ends with its input
 	input, err := command.StdinPipe()
+	require.NoError(t, err)
+	output, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
 	t.Cleanup(func() {
@@ -28,6 +31,9 @@ func TestAProcessIsFoundByWhatItRuns(t *testing.T) {
 		_ = command.Wait() // read reports the end of its input as a failure
 	})
 	pid := command.Process.Pid
+	line, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err) // it has its name and its arguments only some time after it has started
+	require.Equal(t, "ready\n", line)
 
 	all, err := labstack.Processes()
 	require.NoError(t, err)
@@ -40,8 +46,8 @@ func TestAProcessIsFoundByWhatItRuns(t *testing.T) {
 	require.Contains(t, below, pid)
 	arguments, err := labstack.Arguments(os.Getpid())
 	require.NoError(t, err)
-	require.Contains(t, arguments, program+" -c read line "+stack)
+	require.Contains(t, arguments, program+" -c echo ready; read line "+stack)
 	workers, err := labstack.Workers(stack)
 	require.NoError(t, err)
-	require.Equal(t, []labstack.Worker{{PID: pid, Arguments: []string{program, "-c", "read line", stack}}}, workers)
+	require.Equal(t, []labstack.Worker{{PID: pid, Arguments: []string{program, "-c", "echo ready; read line", stack}}}, workers)
 }
