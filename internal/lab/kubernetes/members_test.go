@@ -189,7 +189,7 @@ func TestFiftyNodes(t *testing.T) {
 		}
 		return true
 	})
-	require.Equal(t, 50, c.countReady(t.Context()))
+	c.eventually("all are Ready", func(ctx context.Context) bool { return c.countReady(ctx) == 50 })
 	node, err := c.CoreV1().Nodes().Get(t.Context(), "node-111", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.NotContains(t, node.Labels, "node-role.kubernetes.io/worker")

@@ -48,8 +48,8 @@ func TestFetchThatFails(t *testing.T) {
 				"see that the Image Factory has this version with these extensions, then run up again",
 		},
 		"the registry is not reached": {
-			fault: talos.FaultRegistryDown, limits: upgrade.Limits{Pull: 2 * time.Second},
-			want: "control-1 is untouched, because it has not pulled the installer image after 2 s (failed to resolve image: failed to do request: Head " +
+			fault: talos.FaultRegistryDown, limits: upgrade.Limits{Pull: 10 * time.Second},
+			want: "control-1 is untouched, because it has not pulled the installer image after 10 s (failed to resolve image: failed to do request: Head " +
 				`"https://factory.talos.dev/v2/nocloud-installer/SCHEMATIC/manifests/VERSION": dial tcp 192.0.2.1:443: connect: connection refused): ` +
 				"see that it reaches the Image Factory, or give it a registry mirror in talos.patches, then run up again",
 		},
