@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// A release is registered by its token, since the package of its SDK imports sixty API groups (design, decision 12).
+// A release is registered by its token, since the package of its SDK imports sixty API groups (docs/decisions/0009-addons.md).
 
 // releaseTimeoutSeconds covers the download of an addon's images on a slow line.
 const releaseTimeoutSeconds = 900

@@ -5,7 +5,7 @@
 //
 //	TalosTemplate                 the machine that nodes are cloned from
 //	├── imagefactory.Schematic    what is built into the Talos image
-//	├── download.File             the ISO on the host
+//	├── local.Command             the ISO on the host
 //	└── vm.VirtualMachine         the template
 //	TalosCluster
 //	├── machine.Secrets           the cluster's PKI and tokens

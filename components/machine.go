@@ -24,20 +24,20 @@ type Machine struct {
 	// Name of the machine in Proxmox VE and its hostname. Required. The name is part of its identity in Pulumi, so a change
 	// replaces the machine, if [TalosClusterArgs.FormerNames] contains its former name.
 	Name string
-	// Role in the cluster. Required. A change replaces a worker; a control plane keeps its role.
+	// Role in the cluster. Required. A change replaces the machine: a worker at once, a control plane with --allow-replace NODE of em-infra.
 	Role Role
 	// Host is the Proxmox VE node that it runs on. Required. A change migrates the machine without a reboot; the other host
 	// needs storages of the same names. Proxmox VE refuses to migrate a machine with a GPU, or with an ISO on a storage that
 	// the hosts do not share; it then stays where it is (F23, qemu-server, QemuMigrate.pm).
 	Host string
-	// VMID is its number in Proxmox VE, 100 to 999999999. Required. A change replaces a worker; a control plane keeps its
-	// VMID.
+	// VMID is its number in Proxmox VE, 100 to 999999999. Required. A change replaces the machine: a worker at once, a
+	// control plane with --allow-replace NODE of em-infra.
 	VMID int
 	// MAC of its network card. Required. A change reboots the machine.
 	MAC net.HardwareAddr
 	// Addresses with the length of their subnets, at most one for each IP family. The Talos API is reached at the first.
-	// Required. A change replaces a worker, which would keep the former address beside the new one; a control plane keeps its
-	// addresses. A longer or shorter subnet reboots the machine.
+	// Required. A change replaces the machine, which would keep the former address beside the new one: a worker at once, a control
+	// plane with --allow-replace NODE of em-infra. A longer or shorter subnet reboots the machine.
 	Addresses []netip.Prefix
 	// Sockets of the machine. Default: 1. A change reboots it.
 	Sockets int
