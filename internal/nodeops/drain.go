@@ -161,14 +161,19 @@ func (k *Kubernetes) giveUp(ctx context.Context, d Drain, left, held []podObject
 	case !d.DeleteHeldBack:
 		return &heldBackError{node: d.Node, after: d.Timeout, held: names(held), left: names(left)}
 	}
+	var deleted []podObject
 	var problems []error
 	for _, pod := range left {
 		err := k.call(ctx, http.MethodDelete, podPath(pod), nil, nil)
 		if err != nil && !isRefusal(err, http.StatusNotFound) {
-			problems = append(problems, fmt.Errorf("delete pod %s: %w", pod, err))
+			problems = append(problems, fmt.Errorf("%s is not drained after %s, because pod %s cannot be deleted (%w): mend that, then run up again", d.Node, d.Timeout, pod, err))
+			continue
 		}
+		deleted = append(deleted, pod)
 	}
-	d.Say("warning: %s is not drained after %s: deleted %s", d.Node, d.Timeout, strings.Join(names(left), ", "))
+	if len(deleted) > 0 {
+		d.Say("warning: %s is not drained after %s: deleted %s", d.Node, d.Timeout, strings.Join(names(deleted), ", "))
+	}
 	return errors.Join(problems...)
 }
 

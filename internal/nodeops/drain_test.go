@@ -106,6 +106,25 @@ func TestHeldBackPodsAreDeletedOnRequest(t *testing.T) {
 	})
 }
 
+// TestPodsThatCannotBeDeletedAreNamed: what is printed as deleted is what was deleted.
+func TestPodsThatCannotBeDeletedAreNamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &apiServer{allows: heldBack, nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0"), newPod("web-1")}}
+		api.fails = func(path string, _ int) int {
+			if strings.HasSuffix(path, "/pods/web-1") {
+				return http.StatusInternalServerError
+			}
+			return http.StatusOK
+		}
+		var printed log
+		err := api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, DeleteHeldBack: true, Say: printed.say})
+		require.EqualError(t, err, "worker-1 is not drained after 1m0s, because pod shop/web-1 cannot be deleted (etcdserver: leader changed): mend that, then run up again")
+		require.Equal(t, "worker-1: PodDisruptionBudgets hold back shop/web-0, shop/web-1; waiting for up to 1m0s\n"+
+			"warning: worker-1 is not drained after 1m0s: deleted shop/web-0\n", printed.String())
+	})
+}
+
 // TestADrainOutlastsAnAPIServerThatFails checks that a drain goes on after an API server has failed for a moment, as while etcd elects a leader.
 func TestADrainOutlastsAnAPIServerThatFails(t *testing.T) {
 	t.Parallel()
