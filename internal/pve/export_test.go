@@ -52,3 +52,6 @@ func NextRepositoryCall(present, handle string, enabled bool, suite string) (cal
 		return fmt.Sprintf("POST %s %s %s", next.params["path"], next.params["index"], next.params["enabled"]), nil
 	}
 }
+
+// HasFailed reports whether a task that has ended has not done its work.
+var HasFailed = hasFailed

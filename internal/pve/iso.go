@@ -91,7 +91,7 @@ func (r Reader) download(ctx context.Context, iso ISO, location string) error {
 	if err := task.Wait(ctx, downloadInterval, downloadTimeout); err != nil {
 		return fmt.Errorf("its task %s: %w", upid, withoutURL(err))
 	}
-	if task.IsFailed {
+	if hasFailed(task) {
 		return errors.New(task.ExitStatus)
 	}
 	return nil

@@ -176,10 +176,10 @@ func (h Host) Start(ctx context.Context, node string, vmid int) error {
 	if err := task.Wait(ctx, h.interval, settleTimeout); err != nil {
 		return fmt.Errorf("start VM %d on %s: %w", vmid, node, err)
 	}
-	if task.IsFailed && strings.Contains(task.ExitStatus, "already running") { // qemu-server, QemuServer.pm, vm_start_nolock
+	if hasFailed(task) && strings.Contains(task.ExitStatus, "already running") { // qemu-server, QemuServer.pm, vm_start_nolock
 		return nil
 	}
-	if task.IsFailed {
+	if hasFailed(task) {
 		return fmt.Errorf("start VM %d on %s: Proxmox VE says %q: %s", vmid, node, task.ExitStatus, remedy)
 	}
 	return nil
@@ -221,7 +221,7 @@ func (h Host) Delete(ctx context.Context, node string, vmid int) error {
 	if err := task.Wait(ctx, h.interval, settleTimeout); err != nil {
 		return fmt.Errorf("delete VM %d on %s: %w", vmid, node, err)
 	}
-	if task.IsFailed {
+	if hasFailed(task) {
 		return fmt.Errorf("delete VM %d on %s: Proxmox VE says %q: delete it there, then run up again", vmid, node, task.ExitStatus)
 	}
 	return nil

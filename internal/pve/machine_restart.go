@@ -52,7 +52,7 @@ func (h Host) stop(ctx context.Context, machine *proxmox.VirtualMachine) error {
 	if err := task.Wait(ctx, h.interval, settleTimeout); err != nil {
 		return err
 	}
-	if task.IsFailed {
+	if hasFailed(task) {
 		return fmt.Errorf("Proxmox VE says %q", task.ExitStatus) //nolint:staticcheck // a name
 	}
 	return nil

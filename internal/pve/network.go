@@ -196,7 +196,7 @@ func (r NetworkRun) reload(ctx context.Context, client *proxmox.Client) error {
 		err := client.Get(ctx, nodePath(r.Wanted.Node, "tasks/"+url.PathEscape(task)+"/status"), &status)
 		return err == nil && status.Status == "stopped", nil // the connection can break while interfaces are reloaded
 	})
-	if err == nil && status.Exit != "OK" {
+	if err == nil && !isSuccess(status.Exit) {
 		err = errors.New(status.Exit)
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func (c Connection) work(ctx context.Context, client *proxmox.Client, send metho
 	if err := task.Wait(ctx, downloadInterval, downloadTimeout); err != nil {
 		return fmt.Errorf("its task %s: %w", upid, withoutURL(err))
 	}
-	if task.IsFailed {
+	if hasFailed(task) {
 		return errors.New(task.ExitStatus)
 	}
 	return nil
