@@ -176,13 +176,10 @@ func (h Host) Start(ctx context.Context, node string, vmid int) error {
 	if err := task.Wait(ctx, h.interval, settleTimeout); err != nil {
 		return fmt.Errorf("start VM %d on %s: %w", vmid, node, err)
 	}
-	if hasFailed(task) && strings.Contains(task.ExitStatus, "already running") { // qemu-server, QemuServer.pm, vm_start_nolock
+	if !hasFailed(task) || strings.Contains(task.ExitStatus, "already running") { // qemu-server, QemuServer.pm, vm_start_nolock
 		return nil
 	}
-	if hasFailed(task) {
-		return fmt.Errorf("start VM %d on %s: Proxmox VE says %q: %s", vmid, node, task.ExitStatus, remedy)
-	}
-	return nil
+	return fmt.Errorf("start VM %d on %s: Proxmox VE says %q: %s", vmid, node, task.ExitStatus, remedy)
 }
 
 // Pending returns the settings of a machine that wait for its next cold start, sorted.

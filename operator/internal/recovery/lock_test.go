@@ -99,10 +99,8 @@ func livingCLI(t *testing.T) int {
 		require.NoError(t, cli.Process.Kill())
 		require.Error(t, cli.Wait(), "it was killed")
 	})
-	require.Eventually(t, func() bool { // it has its arguments only some time after it has started
-		arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cli.Process.Pid))
-		return err == nil && string(arguments) == strings.Join(cli.Args, "\x00")+"\x00"
-	}, time.Minute, 10*time.Millisecond)
+	// It has its arguments only some time after it has started.
+	require.Eventually(t, func() bool { return runs(cli.Process.Pid, cli.Path) }, time.Minute, time.Millisecond)
 	return cli.Process.Pid
 }
 
