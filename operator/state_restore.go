@@ -149,26 +149,46 @@ type presentState struct {
 	isDamaged  bool
 }
 
-// present reads the state that will be replaced.
+// present reads the state that will be replaced. It counts as damaged only if its place answers and a second read fails as well: a damaged state is
+// replaced without a backup and without the checks.
 func (r restoration) present(ctx context.Context) (presentState, error) {
-	text, err := r.state.ExportSealed(ctx)
-	if errors.Is(err, engine.ErrNoStack) {
-		return presentState{isMissing: true}, refused(r.checkNotMoved(ctx))
-	}
-	if err == nil {
-		var present *engine.Exported
-		if present, err = r.state.Read(text); err == nil {
-			return presentState{deployment: present.Deployment, text: text}, nil
+	present, err := r.read(ctx)
+	if mayBeWhole(err) && ctx.Err() == nil {
+		if err := r.state.CheckPlace(); err != nil {
+			return presentState{}, err
 		}
+		present, err = r.read(ctx)
 	}
-	if ctx.Err() != nil {
+	newer := new(engine.FormatError)
+	switch {
+	case err == nil:
+		return present, nil
+	case ctx.Err() != nil:
 		return presentState{}, context.Cause(ctx)
-	}
-	if newer := new(engine.FormatError); errors.As(err, &newer) {
+	case errors.Is(err, engine.ErrNoStack):
+		return presentState{isMissing: true}, refused(r.checkNotMoved(ctx))
+	case errors.As(err, &newer):
 		return presentState{}, refused(newer) // the state is sound, so it must not be replaced without having been read
 	}
 	r.emit(StateDamaged{Reason: lastLine(err.Error())})
 	return presentState{isDamaged: true}, nil
+}
+
+// mayBeWhole reports whether a second read of the state may succeed.
+func mayBeWhole(err error) bool {
+	return err != nil && !errors.Is(err, engine.ErrNoStack) && !errors.As(err, new(*engine.FormatError))
+}
+
+func (r restoration) read(ctx context.Context) (presentState, error) {
+	text, err := r.state.ExportSealed(ctx)
+	if err != nil {
+		return presentState{}, err
+	}
+	present, err := r.state.Read(text)
+	if err != nil {
+		return presentState{}, err
+	}
+	return presentState{deployment: present.Deployment, text: text}, nil
 }
 
 // lastLine returns the last line of a CLI's output, which contains the error.

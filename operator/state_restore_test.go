@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,4 +210,33 @@ func TestABackupOfAnotherPointOfARotation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAStateThatAnswersOnlyOnceIsNotDamaged: a damaged state is replaced without a backup and without the checks, so a failure of its place or of the
+// CLI must not count as damage.
+func TestAStateThatAnswersOnlyOnceIsNotDamaged(t *testing.T) {
+	t.Parallel()
+	failsFirst := func(t *testing.T) (*testSession, *recordedEvents) {
+		t.Helper()
+		s, recorded, _, file := stateInFile(t)
+		_, err := s.SaveBackup(time.Now().Add(-time.Hour), "after-up", []byte(stateWith("a:b:Good")))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, []byte(stateWith("a:b:C", "em-infra:index:Rotation")), 0o600))
+		dir := t.TempDir()
+		cli, asked := filepath.Join(dir, "pulumi"), filepath.Join(dir, "asked")
+		executabletest.Script(t, cli, `case "$3" in export) if [ -e `+asked+` ]; then cat `+file+`; else : >`+asked+`; echo 503 >&2; exit 1; fi ;; import) cat >`+file+` ;; esac`+"\n")
+		s.State().Command = engine.NewCommand(cli, semver.MustParse("3.254.0"))
+		return s, recorded
+	}
+
+	s, recorded := failsFirst(t)
+	_, err := s.RestoreState(t.Context(), "")
+	require.ErrorContains(t, err, "a rotation (talos-ca) was begun and has not ended")
+	require.NotContains(t, *recorded, operator.Event(operator.StateDamaged{Reason: "503"}))
+
+	s, _ = failsFirst(t)
+	away := errors.New("the bucket does not answer")
+	s.State().Reach = func() error { return away }
+	_, err = s.RestoreState(t.Context(), "")
+	require.ErrorIs(t, err, away)
 }

@@ -84,16 +84,22 @@ func (s *State) Unreadable(err error) error {
 	if newer := new(engine.FormatError); errors.As(err, &newer) {
 		return refusal.Of(newer)
 	}
-	if s.Reach != nil {
-		if err := s.Reach(); err != nil {
-			return err
-		}
+	if err := s.CheckPlace(); err != nil {
+		return err
 	}
 	remedy := "put a backup back with `em-infra state restore " + s.Place.Stack + "`"
 	if errors.Is(err, engine.ErrNoStack) {
 		return refusal.Of(fmt.Errorf("there is no state of stack %s: `em-infra up` makes one; if there was one, %s", s.Place.Name, remedy))
 	}
 	return refusal.Of(fmt.Errorf("the state of stack %s cannot be read (%w): %s", s.Place.Name, err, remedy))
+}
+
+// CheckPlace returns why nothing can be stored in the place of the state now; nil if something can, and if there is no [State.Reach].
+func (s *State) CheckPlace() error {
+	if s.Reach == nil {
+		return nil
+	}
+	return s.Reach()
 }
 
 // BackUp writes a backup of the state, whose secrets stay encrypted, and reports it to Kept. It returns nil if the state is empty. An error in the
