@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator/internal/refusal"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -112,7 +113,7 @@ func (r destroyRun) prepare(ctx context.Context) error {
 func (r destroyRun) conclude(ctx context.Context, had possessions) (*DestroyResult, error) {
 	left, err := r.Host.LeftOf(ctx, had)
 	if err != nil {
-		return nil, fmt.Errorf("the state of %s is empty now; whether anything is left on the host is not known (%w): see that it answers, then run `em-infra destroy %s` again", r.Stack, err, r.Place.Stack)
+		return nil, refusal.AfterChanges(fmt.Errorf("the state of %s is empty now, but the host could not be asked what is left on it (%w): see that it answers, then run `em-infra destroy %s` again", r.Stack, err, r.Place.Stack))
 	}
 	for _, one := range slices.Concat(left.Machines, left.Unclear, left.Disks, left.ISOs) {
 		r.Tell(LeftOnHost{What: one.What, Do: r.Place.Complete(onHost(one))})

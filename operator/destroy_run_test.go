@@ -141,7 +141,7 @@ func TestAHostThatDoesNotAnswerAfterADestroy(t *testing.T) {
 	t.Parallel()
 	p := &destroyParts{parts: parts{failing: "what is left"}}
 	_, err := p.order(false).Run(t.Context())
-	require.EqualError(t, err, "the state of k3s-dev is empty now; whether anything is left on the host is not known (refused in a test): "+
+	require.EqualError(t, err, "the state of k3s-dev is empty now, but the host could not be asked what is left on it (refused in a test): "+
 		"see that it answers, then run `em-infra destroy --stack k3s-dev` again")
 	require.False(t, errors.As(err, new(*operator.RefusedError)), "it did touch something")
 }

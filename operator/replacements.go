@@ -10,6 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/operator/internal/refusal"
 	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
@@ -17,22 +18,31 @@ import (
 // one waits until the one before has joined etcd. A run that is killed is continued by the next one, which sees what is left.
 func (r upRun) replaceAlone(ctx context.Context, w work, seen outOfBand, names []string) (outOfBand, judgement, error) {
 	names = slices.Clone(names)
-	for len(names) > 0 {
-		next, err := r.Cluster.NextToReplace(ctx, names)
-		if err != nil {
-			return seen, judgement{}, err
+	for first := true; len(names) > 0; first = false {
+		next, err := r.replaceNext(ctx, w, seen, names)
+		if err != nil && !first {
+			err = refusal.AfterChanges(err)
 		}
-		if err := r.replaceOne(ctx, w, seen, next); err != nil {
+		if err != nil {
 			return seen, judgement{}, err
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return name == next })
 	}
 	seen, err := r.Cluster.FindOutOfBand(ctx)
 	if err != nil {
-		return seen, judgement{}, err
+		return seen, judgement{}, refusal.AfterChanges(err)
 	}
 	left, err := r.Engine.Judge(ctx, seen, w.Targets)
-	return seen, left, err
+	return seen, left, refusal.AfterChanges(err)
+}
+
+// replaceNext replaces the control plane whose turn it is, and returns its name.
+func (r upRun) replaceNext(ctx context.Context, w work, seen outOfBand, names []string) (string, error) {
+	next, err := r.Cluster.NextToReplace(ctx, names)
+	if err != nil {
+		return "", err
+	}
+	return next, r.replaceOne(ctx, w, seen, next)
 }
 
 // aloneInPhases refuses to replace control planes one after the other in a run of some phases.

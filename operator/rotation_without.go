@@ -10,6 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
 // leaveOut returns the nodes that a rotation changes, and those that it leaves out by their names: they are lost for good. It refuses a name of no
@@ -36,7 +37,7 @@ func leaveOut(ctx context.Context, all []rolling.Node, names []string) (stay, le
 	return stay, left, errors.Join(problems...)
 }
 
-// again adds what to do to an error in the middle of a rotation.
+// again adds what to do to an error in the middle of a rotation, which is no refusal.
 func (r *secretsRun) again(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -48,7 +49,8 @@ func (r *secretsRun) again(ctx context.Context, err error) error {
 	if lost := r.silent(ctx); len(lost) > 0 {
 		silent = fmt.Sprintf("; if %s is lost for good, stop its machine if there is one, and add %s", strings.Join(rolling.Names(lost), " and "), withoutFlags(lost))
 	}
-	return r.place.After("rotate " + r.what).CompleteError(fmt.Errorf("%w: mend that, then run `em-infra rotate %s` again%s, which goes on from there%s", err, r.what, flags, silent))
+	err = fmt.Errorf("%w: mend that, then run `em-infra rotate %s` again%s, which goes on from there%s", err, r.what, flags, silent)
+	return refusal.AfterChanges(r.place.After("rotate " + r.what).CompleteError(err))
 }
 
 // silent returns the nodes that do not answer; none if the run is interrupted.

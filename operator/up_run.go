@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/operator/internal/refusal"
 	"github.com/em-infra/em-infra/operator/internal/span"
 )
 
@@ -128,7 +129,11 @@ func (r upRun) Run(ctx context.Context, of span.Span, allowed []Permission) (*Up
 	if !of.Verifies() {
 		return &UpResult{Last: of.Last}, nil
 	}
-	return r.Cluster.Conclude(ctx)
+	result, err := r.Cluster.Conclude(ctx)
+	if of.Works() {
+		err = refusal.AfterChanges(err)
+	}
+	return result, err
 }
 
 // BringUp runs the engine for its part of the span, with the checks, the backup and the recovery before it.
@@ -176,7 +181,7 @@ func (r upRun) BringUp(ctx context.Context, of span.Span, allowed []Permission) 
 	if seen.NoAnswer == "" && !restores || !of.Covers(phase.Addons) {
 		return nil
 	}
-	return r.reachIntoCluster(ctx, work)
+	return refusal.AfterChanges(r.reachIntoCluster(ctx, work))
 }
 
 // reachIntoCluster waits for the cluster's API and then applies what was excluded while it did not answer.
@@ -194,10 +199,10 @@ func (r upRun) reachIntoCluster(ctx context.Context, w work) error {
 	return afterFirstPass(err)
 }
 
-// afterFirstPass returns the error of the second pass. It is no refusal, since the first one has changed the machines.
+// afterFirstPass adds to a refusal of the second pass that the first one has changed the machines.
 func afterFirstPass(err error) error {
-	if refused := new(RefusedError); errors.As(err, &refused) {
-		return fmt.Errorf("the machines are changed, and what is in the cluster is not: %w", refused.Err)
+	if errors.As(err, new(*RefusedError)) {
+		return fmt.Errorf("the machines are changed, and what is in the cluster is not: %w", err)
 	}
 	return err
 }
@@ -220,11 +225,18 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 	if err := r.Recovery.DeleteNeverRan(ctx); err != nil { // before the engine, which would start what is left of such a machine
 		return false, err
 	}
-	if len(judged.Alone) > 0 {
-		if seen, judged, err = r.replaceAlone(ctx, w, seen, judged.Alone); err != nil {
-			return false, err
-		}
+	if len(judged.Alone) == 0 {
+		return r.apply(ctx, w, seen, judged)
 	}
+	if seen, judged, err = r.replaceAlone(ctx, w, seen, judged.Alone); err != nil {
+		return false, err
+	}
+	restores, err = r.apply(ctx, w, seen, judged)
+	return restores, refusal.AfterChanges(err)
+}
+
+// apply prepares the cluster and the state for the changes, and runs the engine. It returns whether etcd was restored.
+func (r upRun) apply(ctx context.Context, w work, seen outOfBand, judged judgement) (restores bool, err error) {
 	if err := r.Cluster.KeepSnapshot(ctx, judged); err != nil {
 		return false, err
 	}
@@ -251,7 +263,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 	if err := r.runEngine(ctx, w, !restores && (seen.NoAnswer == "" || lost)); err != nil || !restores {
 		return restores, err
 	}
-	return restores, r.Restore.FinishRestore(ctx)
+	return restores, refusal.AfterChanges(r.Restore.FinishRestore(ctx))
 }
 
 // runEngine runs the engine and writes a backup of the state after it.
@@ -262,15 +274,12 @@ func (r upRun) runEngine(ctx context.Context, w work, reachesCluster bool) error
 		unsaved = unsavedAfter(unsaved)
 	}
 	if err != nil {
-		return errors.Join(r.Cluster.SalvageCredentials(context.WithoutCancel(ctx)), r.Engine.Failed(ctx, opUp, err), unsaved)
+		return errors.Join(refusal.AfterChanges(r.Cluster.SalvageCredentials(context.WithoutCancel(ctx))), r.Engine.Failed(ctx, opUp, err), unsaved)
 	}
 	return unsaved
 }
 
 // unsavedAfter returns the error of a backup after a run. It is no refusal, since the run has changed what its plan says.
 func unsavedAfter(err error) error {
-	if refused := new(RefusedError); errors.As(err, &refused) {
-		err = refused.Err
-	}
-	return fmt.Errorf("there is no backup of what this run has changed (%w): mend that, then run `em-infra state backup`", err)
+	return refusal.AfterChanges(fmt.Errorf("there is no backup of what this run has changed (%w): mend that, then run `em-infra state backup`", err))
 }

@@ -22,6 +22,7 @@ import (
 type parts struct {
 	steps    []string
 	failing  string   // the step that does not succeed
+	refusing string   // the step that is refused
 	unsaved  error    // of the backup after the engine
 	noState  bool     // there is nothing to back up
 	targets  []string // of the span
@@ -37,8 +38,11 @@ var errStep = errors.New("refused in a test")
 
 func (p *parts) step(name string) error {
 	p.steps = append(p.steps, name)
-	if name == p.failing {
+	switch name {
+	case p.failing:
 		return errStep
+	case p.refusing:
+		return fmt.Errorf("%s: %w", name, &operator.RefusedError{Err: errStep})
 	}
 	return nil
 }
@@ -206,6 +210,40 @@ func TestTheSecondPassIsNoRefusal(t *testing.T) {
 	err := p.order().BringUp(t.Context(), span.Whole(), nil)
 	require.EqualError(t, err, "the machines are changed, and what is in the cluster is not: "+errStep.Error())
 	require.NotErrorAs(t, err, new(*operator.RefusedError))
+}
+
+// TestNothingIsRefusedAfterAChange: a refusal means that nothing was touched.
+func TestNothingIsRefusedAfterAChange(t *testing.T) {
+	t.Parallel()
+	const engine = "engine up [] [iso] (cluster: true)"
+	changes := operator.Judgement{Counts: map[apitype.OpType]int{apitype.OpUpdate: 1}}
+	for _, test := range []struct {
+		p         parts
+		isRefusal bool
+	}{
+		{parts{refusing: "preflight"}, true},
+		{parts{refusing: "consent []"}, true},
+		{parts{refusing: "verify"}, false},
+		{parts{refusing: "backup after-up"}, false},
+		{parts{refusing: "salvage credentials", failing: engine}, false},
+		{parts{refusing: "await Kubernetes", noAnswer: []string{"no API server answers"}}, false},
+		{parts{refusing: "finish the restore", restores: true}, false},
+	} {
+		_, err := test.p.order().Run(t.Context(), span.Whole(), nil)
+		require.ErrorIs(t, err, errStep, test.p.refusing)
+		require.Equal(t, test.isRefusal, errors.As(err, new(*operator.RefusedError)), test.p.refusing)
+	}
+	only := &parts{refusing: "verify"}
+	_, err := only.order().Run(t.Context(), span.Span{Last: phase.Verify, Only: true}, nil)
+	require.ErrorAs(t, err, new(*operator.RefusedError), "it changes nothing")
+
+	for step, isRefusal := range map[string]bool{"choose of [cp-1 cp-2]": true, "choose of [cp-1]": false} {
+		p := &parts{refusing: step, judged: changes}
+		p.judged.Alone = []string{"cp-1", "cp-2"}
+		_, err := p.order().Run(t.Context(), span.Whole(), nil)
+		require.ErrorIs(t, err, errStep, step)
+		require.Equal(t, isRefusal, errors.As(err, new(*operator.RefusedError)), step)
+	}
 }
 
 // TestADryRunStartsNoMachine: what a killed run left is only looked at.
