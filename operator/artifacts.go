@@ -61,7 +61,7 @@ func (r recorder) record(ctx context.Context, command string, operate func(strea
 		end.Outcome, end.Error = artifacts.Failed, sentenceOf(failure).Error()
 	}
 	if err := r.finish(context.WithoutCancel(ctx), run, end); err != nil {
-		return errors.Join(failure, err)
+		return withBeside(failure, err)
 	}
 	r.emit(ArtifactsKept{Dir: run.Dir})
 	return failure

@@ -19,7 +19,7 @@ type FailedError struct {
 	Operation string
 	// Again is the command of em-infra that continues the operation, without the tool's name.
 	Again string
-	// Causes are the root causes, in the order in which they were reported; empty if the operation was interrupted.
+	// Causes are the root causes, in the order in which they were reported. After an interrupt they are what did not end well; empty if all did.
 	Causes []Cause
 	// Interrupted reports whether the context ended.
 	Interrupted bool
@@ -29,10 +29,10 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	if e.Interrupted {
-		return e.Operation + " was interrupted; the state is saved and says what exists"
-	}
 	text := e.Operation + " failed"
+	if e.Interrupted {
+		text = e.Operation + " was interrupted; " + e.Interruption()
+	}
 	for _, one := range e.Causes {
 		text += "\n"
 		if one.Name != "" {
@@ -41,6 +41,18 @@ func (e *FailedError) Error() string {
 		text += one.Text
 	}
 	return text
+}
+
+// Interruption returns how an interrupted operation ended.
+func (e *FailedError) Interruption() string {
+	switch {
+	case len(e.Causes) > 0:
+		return "not everything that was under way ended well"
+	case e.Operation == opUp, e.Operation == opDestroy:
+		return "the state is saved and says what exists"
+	default:
+		return "nothing was changed"
+	}
 }
 
 // ErrChanges is the error of a result with changes or drift.

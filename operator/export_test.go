@@ -44,6 +44,8 @@ type (
 const (
 	OpUp      = opUp
 	OpDestroy = opDestroy
+	OpPreview = opPreview
+	OpAdopt   = opAdopt
 )
 
 // Span returns the phases and nodes that the options choose.
@@ -67,6 +69,7 @@ var (
 	RelaxCollector       = relaxCollector
 	ParallelFor          = parallelFor
 	SentenceOf           = sentenceOf
+	WithBeside           = withBeside
 	StoragePlace         = storagePlace
 	Untouched            = untouched
 	Upgrades             = upgrades

@@ -13,28 +13,44 @@ import (
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/cause"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// Failed returns the error of an operation whose engine failed, with the root causes and their explanations.
+// Failed returns the error of an operation whose engine failed, with the root causes and their explanations, and the errors beside it.
 func (e *stackEngine) Failed(ctx context.Context, operation string, err error) error {
+	err, beside := apart(err)
+	failed := e.failed(ctx, operation, err)
+	if beside == nil {
+		return failed
+	}
+	return errors.Join(failed, beside)
+}
+
+func (e *stackEngine) failed(ctx context.Context, operation string, err error) error {
 	place := e.place
 	place.Up = flagsOf(e.consented)
-	again := strings.Trim(operation+" "+place.Stack+" "+place.Up, " ")
-	refusal := e.refusal.take()
+	failure := &FailedError{Operation: operation, Again: strings.Trim(operation+" "+place.Stack+" "+place.Up, " "), WaysBack: e.waysBack}
+	refusal, failures := e.refusal.take(), reported(e.failures)
 	switch {
 	case ctx.Err() != nil:
-		return &FailedError{Operation: operation, Again: again, Interrupted: true, WaysBack: e.waysBack}
+		failure.Interrupted = true
 	case isLocked(err):
 		return e.busy(ctx)
-	}
-	if refusal != nil {
+	case refusal != nil:
 		return refused(refusal)
+	case len(failures) == 0:
+		failures = []progress.Failure{{Text: sentenceOf(err).Error()}}
 	}
-	reported := reportedFailures(e.failures, err)
-	causes := cause.Of(reported, causeNodes(e.cluster()))
+	failure.Causes = e.causes(operation, place, failures)
+	return failure
+}
+
+// causes returns the root causes of failures, with their explanations for an operation.
+func (e *stackEngine) causes(operation string, place remedy.Place, failures []progress.Failure) []Cause {
+	causes := cause.Of(failures, causeNodes(e.cluster()))
 	for i := range causes {
 		for j := range causes[i].Explanations {
 			explanation := &causes[i].Explanations[j]
@@ -42,7 +58,7 @@ func (e *stackEngine) Failed(ctx context.Context, operation string, err error) e
 			*explanation = explanation.For(operation).At(place)
 		}
 	}
-	return &FailedError{Operation: operation, Again: again, Causes: causes, WaysBack: e.waysBack}
+	return causes
 }
 
 // flagsOf returns permissions as the user types them.
@@ -79,19 +95,9 @@ func (e *stackEngine) busy(ctx context.Context) error {
 	return refused(errors.New("another run works on this stack: wait for it to end, then run again"))
 }
 
-// reportedFailures returns the errors that the engine reported, without the final message about the run as a whole. If there are
-// none, it returns the error message of the CLI, which the Automation API quotes.
-func reportedFailures(failures []progress.Failure, err error) []progress.Failure {
-	var reported []progress.Failure
-	for _, failure := range failures {
-		if !echo.MatchString(failure.Text) {
-			reported = append(reported, failure)
-		}
-	}
-	if len(reported) == 0 {
-		reported = []progress.Failure{{Text: sentenceOf(err).Error()}}
-	}
-	return reported
+// reported returns the errors that the engine reported, without the final message about the run as a whole.
+func reported(failures []progress.Failure) []progress.Failure {
+	return slices.DeleteFunc(slices.Clone(failures), func(failure progress.Failure) bool { return echo.MatchString(failure.Text) })
 }
 
 // programRefusal records the error with which the program, which runs in this process, has refused before it changed anything. The

@@ -30,7 +30,7 @@ func (g pluginGuard) run(operate func() error) error {
 	if err == nil {
 		return release()
 	}
-	return errors.Join(err, g.endOrphans("plugins of an engine that was killed"), release())
+	return withBeside(err, errors.Join(g.endOrphans("plugins of an engine that was killed"), release()))
 }
 
 // Guard is the work of the guard process, which [Options.Tool] starts for the plugins of a PULUMI_HOME. It waits until the process

@@ -134,6 +134,40 @@ func TestFailedSaysHowToGoOn(t *testing.T) {
 	}
 }
 
+// TestAnInterruptClaimsOnlyWhatIsKnown: the state may not be saved if something that was under way failed.
+func TestAnInterruptClaimsOnlyWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		operation string
+		failures  []progress.Failure
+		text      string
+	}{
+		{operator.OpUp, []progress.Failure{{Text: "update canceled"}}, "up was interrupted; the state is saved and says what exists"},
+		{operator.OpDestroy, nil, "destroy was interrupted; the state is saved and says what exists"},
+		{operator.OpUp, []progress.Failure{{Text: "failed to save snapshot: 503"}, {Text: "update canceled"}}, "up was interrupted; not everything that was under way ended well\nfailed to save snapshot: 503"},
+		{operator.OpPreview, nil, "preview was interrupted; nothing was changed"},
+		{operator.OpAdopt, nil, "adopt was interrupted; nothing was changed"},
+	} {
+		s, _ := sessionWith(t, nil, false)
+		s.WithFailures(test.failures)
+		require.EqualError(t, s.Failed(interrupted, test.operation, errors.New("exit status 255")), test.text)
+	}
+}
+
+// TestErrorsBesideTheEngineAreKept: those of the artifacts of a run, and of the plugins that were to end with it.
+func TestErrorsBesideTheEngineAreKept(t *testing.T) {
+	t.Parallel()
+	engine, plugins, disk := errors.New("exit status 255"), errors.New("process 7 does not end"), errors.New("no space left on device")
+	s, _ := sessionWith(t, nil, false)
+	err := s.Failed(t.Context(), operator.OpUp, operator.WithBeside(operator.WithBeside(engine, plugins), disk))
+	require.EqualError(t, err, "up failed\nexit status 255\nprocess 7 does not end\nno space left on device")
+	require.ErrorAs(t, err, new(*operator.FailedError))
+	require.Equal(t, disk, operator.WithBeside(nil, disk))
+	require.NoError(t, operator.WithBeside(nil, nil))
+}
+
 func TestCredentialFilesAreForTheirOwner(t *testing.T) {
 	t.Parallel()
 	s, _ := sessionWith(t, nil, true)

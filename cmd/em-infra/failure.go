@@ -11,12 +11,12 @@ import (
 func printFailure(out io.Writer, failure *operator.FailedError) {
 	defer printWaysBack(out, failure.WaysBack)
 	again := typed("%s", failure.Again)
-	if failure.Interrupted {
-		fmt.Fprintf(out, "\ninterrupted; the state is saved and says what exists. Go on with: %s\n", again)
-		return
-	}
 	for _, one := range failure.Causes {
 		one.WriteText(out)
+	}
+	if failure.Interrupted {
+		fmt.Fprintf(out, "\ninterrupted; %s. Go on with: %s\n", failure.Interruption(), again)
+		return
 	}
 	fmt.Fprintf(out, "\n%s failed. What was done is in the state, so it is safe to run again: %s\n", failure.Operation, again)
 }

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator"
@@ -41,6 +44,14 @@ func TestPrintFailure(t *testing.T) {
 			"\ninterrupted; the state is saved and says what exists. Go on with: em-infra up --stack site-systems\n" +
 				"or go back to how a system was before this run, without what was written on its disks since, and put systems.yaml back:\n" +
 				"  tools: `qm rollback 210 em-infra-20261126-100000` on vmhost\n  pihole: `pct rollback 211 em-infra-20261126-100001` on vmhost\n",
+		},
+		{
+			operator.FailedError{Operation: "up", Again: "up --stack k3s-dev", Causes: causes, Interrupted: true},
+			"\nfailed\n  exit status 255\n\ninterrupted; not everything that was under way ended well. Go on with: em-infra up --stack k3s-dev\n",
+		},
+		{
+			operator.FailedError{Operation: "preview", Again: "preview --stack k3s-dev", Interrupted: true},
+			"\ninterrupted; nothing was changed. Go on with: em-infra preview --stack k3s-dev\n",
 		},
 	} {
 		var out bytes.Buffer
@@ -93,16 +104,51 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, "\na task hangs\nType stop: ", out.String())
 }
 
-// TestAnInterruptKeepsWhatAPersonHasToDo, and nothing else of the error.
+// TestAnInterruptKeepsWhatAPersonHasToDo, and nothing of the error that follows from it.
 func TestAnInterruptKeepsWhatAPersonHasToDo(t *testing.T) {
 	t.Parallel()
-	const sentence = "interrupted; the same command goes on from here"
-	require.Equal(t, sentence, interruptedText("up", "worker-2 is untouched: context canceled: run `em-infra up` again"))
-	const cordoned = "worker-1 takes no new pods (no API server answers): run `kubectl uncordon worker-1`"
-	require.Equal(t, cordoned+"\n"+sentence, interruptedText("up", "context canceled\n"+cordoned))
-	for command, end := range afterInterrupt {
-		require.Equal(t, end, interruptedText(command, "context canceled"), "it does not go on from there")
+	const (
+		sentence  = "interrupted; the same command goes on from here"
+		cordoned  = "worker-1 takes no new pods (no API server answers): run `kubectl uncordon worker-1`"
+		unsaved   = "there is no backup of what this run has changed (no space left on device): mend that, then run `em-infra state backup`"
+		unwritten = "the state is written, but what belongs to it is not (no space left on device): mend that, then run `em-infra up`"
+	)
+	canceled := fmt.Errorf("worker-2 is untouched: %w: see `em-infra status`", context.Canceled)
+	failure := &operator.FailedError{Operation: "up", Interrupted: true}
+	for name, test := range map[string]struct {
+		command string
+		err     error
+		want    string
+	}{
+		"the interrupt":                 {"up", canceled, sentence},
+		"of the Talos API":              {"up", fmt.Errorf("see `em-infra status`: %w", status.Error(codes.Canceled, "the call ended")), sentence},
+		"of another program":            {"up", errors.New("git: context canceled: run `em-infra tools install`"), sentence},
+		"to run it again":               {"up", errors.New("it does not answer: run `em-infra up --stack k3s-dev` again"), sentence},
+		"kubectl":                       {"up", fmt.Errorf("%w\n%s", context.Canceled, cordoned), cordoned + "\n" + sentence},
+		"another command":               {"up", errors.Join(failure, errors.New(unsaved)), unsaved},
+		"another command, alone":        {"adopt", errors.New(unwritten), unwritten + "\n" + sentence},
+		"the same one, of another verb": {"up", errors.New(unwritten), sentence},
+		"beside a failure":              {"up", errors.Join(canceled, failure, errors.New("no space left on device")), "no space left on device"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, test.want, interruptedText(found(t, test.command), test.err))
+		})
 	}
+	for _, path := range [][]string{{"reboot"}, {"node", "rollback"}} {
+		command := found(t, path...)
+		require.NotEmpty(t, afterInterrupt[command.Name()])
+		require.Equal(t, afterInterrupt[command.Name()], interruptedText(command, context.Canceled), "it does not go on from there")
+	}
+}
+
+// found returns a command of em-infra.
+func found(t *testing.T, path ...string) *cobra.Command {
+	t.Helper()
+	command, _, err := newRootCommand().Find(path)
+	require.NoError(t, err)
+	require.Equal(t, path[len(path)-1], command.Name())
+	return command
 }
 
 func TestAnAnswerIsInterrupted(t *testing.T) {
