@@ -17,6 +17,7 @@ import (
 
 	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
@@ -127,8 +128,13 @@ func (m *machineUnderTest) serveKubernetes() *nodeList {
 // serveAPI serves at the address of an API server on the machine, under the cluster's PKI.
 func (m *machineUnderTest) serveAPI(handler http.Handler) {
 	m.t.Helper()
-	ca := secretsOf(m.t, ours).Certs.K8s
-	authority, err := x509.NewCertificateAuthorityFromCertificateAndKey(ca)
+	m.serveAPIUnder(secretsOf(m.t, ours), handler)
+}
+
+// serveAPIUnder is serveAPI under the PKI of a cluster.
+func (m *machineUnderTest) serveAPIUnder(bundle *secrets.Bundle, handler http.Handler) {
+	m.t.Helper()
+	authority, err := x509.NewCertificateAuthorityFromCertificateAndKey(bundle.Certs.K8s)
 	require.NoError(m.t, err)
 	pair, err := x509.NewKeyPair(authority, x509.IPAddresses([]net.IP{m.address.AsSlice()}), x509.NotAfter(time.Now().Add(time.Hour)))
 	require.NoError(m.t, err)

@@ -3,6 +3,7 @@ package nodeops
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,6 +110,9 @@ func (k *Kubernetes) call(ctx context.Context, method, path string, send, receiv
 		request.Header.Set("Content-Type", "application/merge-patch+json") // null removes a field
 	}
 	response, err := k.client.Do(request)
+	if untrusted := new(tls.CertificateVerificationError); errors.As(err, &untrusted) {
+		return fmt.Errorf("its certificate is not accepted (%w)", untrusted.Err)
+	}
 	if err != nil {
 		return errors.New("it does not answer")
 	}

@@ -2,6 +2,7 @@ package nodeops_test
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"testing"
 
@@ -75,6 +76,16 @@ func TestWaitUntilReady(t *testing.T) {
 		}
 	}}
 	require.NoError(t, nodeops.WaitUntilReady(t.Context(), talosconfigOf(t, secretsOf(t, ours), m.address), awaited), "it becomes so")
+}
+
+// TestAnAPIWithAnotherCertificate answers, so the error must not send anyone to look for a dead one.
+func TestAnAPIWithAnotherCertificate(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	m.serveAPIUnder(secretsOf(t, theirs), http.NotFoundHandler())
+	_, err := nodeops.ReachKubernetes(t.Context(), talosconfigOf(t, secretsOf(t, ours), m.address))
+	require.ErrorContains(t, err, m.address.String()+": its Kubernetes API: its certificate is not accepted (x509: certificate signed by unknown authority")
 }
 
 func TestWaitUntilReadyQuotesNoTalosconfig(t *testing.T) {

@@ -38,11 +38,12 @@ func (h Health) orderReboot(ctx context.Context, node rolling.Node) (former stri
 		return "", fmt.Errorf("%s is switched off, so there is nothing to reboot: `em-infra up` starts it, and then it uses what waited for its boot", node.Name)
 	}
 	err = h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
-		if former, err = BootID(ctx, api); err != nil {
-			return err
-		}
-		return api.Reboot(ctx)
+		former, err = BootID(ctx, api)
+		return err
 	})
+	if err == nil {
+		err = h.order(ctx, node, former, func(ctx context.Context, api *client.Client) error { return api.Reboot(ctx) })
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s does not take the order to reboot (%w): see that it runs and that its Talos API is reached, then reboot it again", node.Name, err)
 	}

@@ -65,6 +65,14 @@ type Running struct {
 	Stage runtime.MachineStage
 }
 
+// IsStopping reports whether the node is in a stage that ends with a reboot.
+func (r Running) IsStopping() bool {
+	return r.Stage == runtime.MachineStageUpgrading || r.Stage == runtime.MachineStageRebooting
+}
+
+// Leaves reports whether the node ends the boot with this ID, or has ended it.
+func (r Running) Leaves(boot string) bool { return r.Boot != boot || r.IsStopping() }
+
 // LookAt reads what a node runs from its own API. The error is one clause about that node, without its name.
 func LookAt(ctx context.Context, talosconfig []byte, address string) (Running, error) {
 	var seen Running

@@ -20,7 +20,7 @@ func (h Health) Rollback(ctx context.Context, node rolling.Node) (before, after 
 	if err != nil {
 		return before, after, &UntouchedError{fmt.Errorf("%s is not rolled back, because what it runs is not known (%w): see that it runs and that its Talos API is reached, then try again", node.Name, err)}
 	}
-	err = h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error { return api.Rollback(ctx) })
+	err = h.order(ctx, node, now.Boot, func(ctx context.Context, api *client.Client) error { return api.Rollback(ctx) })
 	if err != nil {
 		return now.Release, after, &UntouchedError{notRolledBack(node, err)}
 	}
@@ -46,6 +46,9 @@ func notRolledBack(node rolling.Node, err error) error {
 		if strings.Contains(err.Error(), text) {
 			return fmt.Errorf("%s is not rolled back, because there is no other release on its disk: it was not upgraded since Talos was installed; set talos.version to bring another release to it, and run `em-infra up`", node.Name)
 		}
+	}
+	if errors.Is(err, errAnswerLost) {
+		return fmt.Errorf("%s is not rolled back (%w): a second rollback goes forward again, so see with `em-infra status` which release it runs before you try again", node.Name, err)
 	}
 	return fmt.Errorf("%s is not rolled back (%w): see that it runs and that its Talos API is reached, then try again", node.Name, err)
 }

@@ -21,22 +21,38 @@ type installations struct {
 
 	mu    sync.Mutex
 	begun map[int]int
+	cut   talos.Point // whose connection breaks
 }
 
 // At implements [talos.Faults].
 func (i *installations) At(p talos.Point) talos.Effect {
-	if p.Name == string(talos.StepUpgrade) {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.begun[p.VMID]++
+	if i.isCut(p) {
+		return talos.Effect{Cut: true}
 	}
 	return i.Faults.At(p)
+}
+
+// isCut counts the installations, and reports whether the connection breaks at a point.
+func (i *installations) isCut(p talos.Point) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if p.Name == string(talos.StepUpgrade) {
+		i.begun[p.VMID]++
+	}
+	return p == i.cut
 }
 
 func (i *installations) of(vmid int) int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.begun[vmid]
+}
+
+// lose breaks the connection of each call at a point.
+func (i *installations) lose(p talos.Point) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.cut = p
 }
 
 func (i *installations) forget() {

@@ -59,7 +59,7 @@ func (n Node) call(ctx context.Context) (actor string, err error) {
 // hasBegun reports whether the node upgrades although the answer to the order was lost: it stops, is gone, or has rebooted.
 func (n Node) hasBegun(ctx context.Context, before nodeops.Running) bool {
 	now, err := n.look(ctx)
-	return err != nil || now.Boot != before.Boot || isStopping(now.Stage)
+	return err != nil || now.Leaves(before.Boot)
 }
 
 func isLocked(err error) bool {

@@ -32,7 +32,7 @@ func (n Node) settled(ctx context.Context, wanted nodeops.Release) (nodeops.Runn
 		if err == nil && !seen.Release.Satisfies(wanted) && seen.Stage != runtime.MachineStageRunning {
 			last = fmt.Errorf("it is in stage %s", seen.Stage)
 		}
-		isLate := !isStopping(seen.Stage) && time.Since(began) >= n.Limits.Answer
+		isLate := !seen.IsStopping() && time.Since(began) >= n.Limits.Answer
 		return last == nil || isLate || errors.Is(last, nodeops.ErrTalosconfig), nil
 	})
 	switch {
@@ -45,11 +45,6 @@ func (n Node) settled(ctx context.Context, wanted nodeops.Release) (nodeops.Runn
 	default:
 		return seen, fmt.Errorf("%s is untouched, because it cannot be upgraded now (%w): start its VM in Proxmox VE if it is off, or look at its console, then run up again", n.Name, last)
 	}
-}
-
-// isStopping reports whether a stage ends with a reboot.
-func isStopping(stage runtime.MachineStage) bool {
-	return stage == runtime.MachineStageUpgrading || stage == runtime.MachineStageRebooting
 }
 
 // allows refuses what would do harm: an older version, since no release of Talos promises to read what a newer one has written, and
