@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/remedy"
 )
@@ -14,7 +15,7 @@ type Account struct {
 	Name string `json:"name"`
 	// Roles of the user, e.g. DATASET_WRITE. Required.
 	Roles []string `json:"roles"`
-	// HasKey is whether its API key is there and valid. Required.
+	// HasKey is whether its API key is there, and neither revoked nor expired. Required.
 	HasKey bool `json:"hasKey"`
 	// Owner is the stack that creates it. Required.
 	Owner string `json:"owner"`
@@ -37,8 +38,19 @@ type foundKey struct {
 	ID      int    `json:"id"`
 	Revoked bool   `json:"revoked"`
 	User    string `json:"username"`
-	Expires any    `json:"expires_at"`
+	Expires *date  `json:"expires_at"` // nil for a key without an end
 }
+
+// date is a time in the JSON of TrueNAS.
+type date struct {
+	Milliseconds int64 `json:"$date"`
+}
+
+func (k foundKey) hasExpired() bool {
+	return k.Expires != nil && k.Expires.Milliseconds < time.Now().UnixMilli()
+}
+
+func (k foundKey) isUsable() bool { return !k.Revoked && !k.hasExpired() }
 
 // first returns the first object that a query for a field finds; nil if there is none.
 func first[T any](ctx context.Context, c *Client, namespace, field, value string) (*T, error) {
@@ -65,12 +77,12 @@ func (c *Client) FindAccount(ctx context.Context, wanted Account) (*Account, err
 		found.Roles = sameOrder(privilege.Roles, wanted.Roles)
 	}
 	key, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
-	found.HasKey = err == nil && key != nil && !key.Revoked && key.User == wanted.Name
+	found.HasKey = err == nil && key != nil && key.isUsable() && key.User == wanted.Name
 	return found, err
 }
 
 // WriteAccount creates what is missing of an account and corrects its roles. It returns an API key if it made one: for a new account, for an account
-// whose key is gone or revoked, and if known is false. known is whether the key of the account is known already. It refuses, with nothing written, if
+// whose key is gone, revoked or expired, and if known is false. A key that has expired has no end from then on. known is whether the key of the account is known already. It refuses, with nothing written, if
 // another user has a key of that name: names of keys are unique on a box, and a reset would cut off what uses that key.
 func (c *Client) WriteAccount(ctx context.Context, wanted Account, known bool) (key string, err error) {
 	found, err := first[foundKey](ctx, c, "api_key", "name", wanted.Name)
@@ -87,17 +99,21 @@ func (c *Client) WriteAccount(ctx context.Context, wanted Account, known bool) (
 	if err := c.ensurePrivilege(ctx, wanted, user.Group.GID); err != nil {
 		return "", err
 	}
-	if known && found != nil && !found.Revoked {
+	if known && found != nil && found.isUsable() {
 		return "", nil
 	}
 	var made struct {
 		Key string `json:"key"`
 	}
-	if found != nil {
-		err = c.Call(ctx, &made, "api_key.update", found.ID, map[string]any{"reset": true})
-	} else {
+	if found == nil {
 		err = c.Call(ctx, &made, "api_key.create", map[string]any{"name": wanted.Name, "username": wanted.Name})
+		return made.Key, err
 	}
+	reset := map[string]any{"reset": true}
+	if found.hasExpired() {
+		reset["expires_at"] = nil
+	}
+	err = c.Call(ctx, &made, "api_key.update", found.ID, reset)
 	return made.Key, err
 }
 

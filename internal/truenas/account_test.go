@@ -2,6 +2,7 @@ package truenas_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,4 +61,38 @@ func TestAKeyOfAnotherUserIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, kept)
 	require.NoError(t, works(), "it is not deleted")
+}
+
+// TestAKeyThatHasExpiredIsReplaced: TrueNAS does not show it as revoked, and a reset alone leaves its end as it is.
+func TestAKeyThatHasExpiredIsReplaced(t *testing.T) {
+	t.Parallel()
+	box := truenastest.Serve(t)
+	client, err := box.Connection.Open(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	account := truenas.Account{Name: "csi", Roles: []string{"DATASET_WRITE"}, Owner: "home/em-infra"}
+	_, err = client.WriteAccount(t.Context(), account, false)
+	require.NoError(t, err)
+	var keys []struct {
+		ID int `json:"id"`
+	}
+	box.Call(&keys, "api_key.query", []any{[]any{"name", "=", "csi"}})
+	ends := time.Now().Add(-time.Hour)
+	box.SetClock(ends.Add(-time.Hour))
+	box.Call(nil, "api_key.update", keys[0].ID, map[string]any{"expires_at": map[string]any{"$date": ends.UnixMilli()}})
+	box.SetClock(ends.Add(time.Hour))
+
+	found, err := client.FindAccount(t.Context(), account)
+	require.NoError(t, err)
+	require.False(t, found.HasKey)
+	key, err := client.WriteAccount(t.Context(), account, true)
+	require.NoError(t, err)
+	c := box.Connection
+	c.Username, c.APIKey = "csi", key
+	other, err := c.Open(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+	found, err = client.FindAccount(t.Context(), account)
+	require.NoError(t, err)
+	require.True(t, found.HasKey)
 }

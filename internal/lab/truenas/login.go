@@ -131,7 +131,7 @@ func (b *Box) loginByKey(c *connection, username, key string) string {
 	if row == nil || key == "" || b.state.Keys[number] != key || username != "" && row["username"] != username {
 		return "AUTH_ERR"
 	}
-	if expires, _ := row["expires_at"].(string); row["revoked"] == true || expires != "" && expires <= b.config.Now().UTC().Format(time.RFC3339) {
+	if row["revoked"] == true || b.hasExpired(row) {
 		return "EXPIRED"
 	}
 	if !c.secure {

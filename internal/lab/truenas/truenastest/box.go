@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,17 +31,31 @@ type Box struct {
 	t      *testing.T
 	faults *fault.Set
 	log    *callLog
+	clock  *clock
 }
+
+// clock is the present time, until it is set.
+type clock struct{ at atomic.Pointer[time.Time] }
+
+func (c *clock) now() time.Time {
+	if at := c.at.Load(); at != nil {
+		return *at
+	}
+	return time.Now()
+}
+
+// SetClock stops the clock of the box at a time.
+func (b *Box) SetClock(at time.Time) { b.clock.at.Store(&at) }
 
 // Serve serves a box until the test ends.
 func Serve(t *testing.T) *Box {
 	t.Helper()
 	key := "1-" + rand.Text()
 	faults := fault.NewSet([32]byte{}, lab.Faults)
-	log := &callLog{}
+	log, clock := &callLog{}, &clock{}
 	box, err := lab.New(lab.Config{
 		Pools: []lab.Pool{{Name: "tank", Size: 100 << 30}}, Addresses: []string{"192.168.20.5"}, User: "em-infra", Key: key, Roles: []string{"FULL_ADMIN"},
-		Faults: faults, Sleep: func(time.Duration) {}, Log: log,
+		Faults: faults, Sleep: func(time.Duration) {}, Log: log, Now: clock.now,
 	})
 	require.NoError(t, err)
 	server := httptest.NewTLSServer(box)
@@ -50,7 +65,7 @@ func Serve(t *testing.T) *Box {
 	})
 	sum := sha256.Sum256(server.Certificate().Raw)
 	return &Box{
-		Box: box, t: t, faults: faults, log: log,
+		Box: box, t: t, faults: faults, log: log, clock: clock,
 		CA: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})),
 		Connection: truenas.Connection{
 			Endpoint: server.URL, Fingerprint: strings.ToUpper(hex.EncodeToString(sum[:])), Username: "em-infra", APIKey: key,
