@@ -273,6 +273,9 @@ func (s *session) CheckPlace(ctx context.Context, backend string) error {
 }
 func (s *session) CheckNotMoved(ctx context.Context) error { return s.checkNotMoved(ctx) }
 func (s *session) CheckFirst() error                       { return s.missingState().checkFirst() }
+func (s *session) MayBeMade(ctx context.Context, create bool) error {
+	return s.missingState().mayBeMade(ctx, create)
+}
 func (s *session) CheckTokenIsConfigured(ctx context.Context) error {
 	return s.tokenReplacement().checkConfigured(ctx)
 }

@@ -29,11 +29,11 @@ func (m missingState) mayBeMade(ctx context.Context, create bool) error {
 	if err := m.checkNotLost(ctx); err != nil {
 		return refused(err)
 	}
-	if !create {
-		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", m.workspace.Stack))
-	}
 	if err := m.checkFirst(); err != nil {
 		return refused(err)
+	}
+	if !create {
+		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", m.workspace.Stack))
 	}
 	return m.at.check(ctx)
 }

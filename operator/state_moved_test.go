@@ -85,3 +85,18 @@ func TestAStateIsMadeOnce(t *testing.T) {
 	require.NoError(t, s.workspace.RereadBackend())
 	require.NoError(t, s.CheckFirst(), "a rehearsal begins anew")
 }
+
+// TestAStateThatIsElsewhereWasBroughtUp: no operation may claim that a stack with a salt was never brought up.
+func TestAStateThatIsElsewhereWasBroughtUp(t *testing.T) {
+	t.Parallel()
+	s, _ := sessionWith(t, nil, false)
+	s.workspace.Dir, s.workspace.Home = t.TempDir(), t.TempDir()
+	s.workspace.Backups, s.workspace.Backend = filepath.Join(s.workspace.Dir, "backups"), address.OfFolder(t.TempDir())
+	require.EqualError(t, s.MayBeMade(t.Context(), false), "there is no state of stack k3s-dev: nothing was ever brought up; `em-infra up` does that")
+	require.NoError(t, os.WriteFile(s.workspace.StackFile(), []byte("config:\n  em-infra:backend: "+s.workspace.Backend+"\nencryptionsalt: v1:x\n"), 0o600))
+	for _, create := range []bool{false, true} {
+		err := s.MayBeMade(t.Context(), create)
+		require.ErrorAs(t, err, new(*operator.RefusedError))
+		require.ErrorContains(t, err, "stack k3s-dev has had a state (")
+	}
+}

@@ -28,14 +28,28 @@ type AccessRun struct {
 	Now func() time.Time
 }
 
-// Apply changes the access control to what is wanted, and returns the names of what the stack has made. It returns them after an error as well,
-// including what was made before the error.
+// Apply changes the access control to what is wanted, and returns the names of what the stack has made. After an error it deletes what it has made
+// itself: the state gets no names from a call that fails, and the next Apply would take it for access that was there before.
 func (r AccessRun) Apply(ctx context.Context) ([]string, error) {
 	client, plan, err := r.plan(ctx, r.Wanted)
 	if err != nil {
 		return r.Made, err
 	}
-	return r.carryOut(ctx, client, plan)
+	made, err := r.carryOut(ctx, client, plan)
+	if err == nil {
+		return made, nil
+	}
+	isNew := func(name string) bool { return !slices.Contains(r.Made, name) }
+	return slices.DeleteFunc(slices.Clone(made), isNew), r.takeBack(ctx, slices.DeleteFunc(made, func(name string) bool { return !isNew(name) }), err)
+}
+
+// takeBack deletes what an Apply has made before an error, which it returns, with what stays if that fails.
+func (r AccessRun) takeBack(ctx context.Context, made []string, failed error) error {
+	r.Made = made
+	if err := r.Release(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("%w; what was made before that stays, because %w: delete it in Datacenter > Permissions first, or later runs take it for what was there before: %s", failed, err, strings.Join(made, "; "))
+	}
+	return failed
 }
 
 // Foresee returns what Apply would do, a sentence each, and the refusal that it would begin with, or what the token lacks for it. It changes
@@ -124,7 +138,7 @@ func (r AccessRun) carryOut(ctx context.Context, client *proxmox.Client, plan ac
 	made := slices.DeleteFunc(slices.Clone(r.Made), func(name string) bool { return !plan.before.has(name) })
 	for _, change := range plan.changes {
 		if err := change.call(ctx, client); err != nil {
-			return made, fmt.Errorf("%s: not done (%w): mend that, then run up again, which goes on from there", change.sentence, err)
+			return made, fmt.Errorf("%s: not done (%w): mend that, then run up again", change.sentence, err)
 		}
 		if change.made != "" {
 			made = append(made, change.made)

@@ -185,8 +185,31 @@ func TestATokenThatMayNotChangeTheAccess(t *testing.T) {
 	_, err := run.Foresee(t.Context())
 	require.EqualError(t, err, "the token lacks Group.Allocate on /access/groups, User.Modify on /access/groups, Realm.AllocateUser on /access/realm/pve (for: group viewers is made; user guest@pve is made): as root on the host, run `pveum role modify ROLE --append 1 --privs \"Group.Allocate User.Modify Realm.AllocateUser\"` for a role that it has there, with which it can give itself everything")
 	_, err = run.Apply(t.Context())
-	require.EqualError(t, err, "group viewers is made: not done (the token may not do that: give it Group.Allocate on /access/groups): mend that, then run up again, which goes on from there")
+	require.EqualError(t, err, "group viewers is made: not done (the token may not do that: give it Group.Allocate on /access/groups): mend that, then run up again")
 	require.Equal(t, []string{http.MethodPost + " /access/groups"}, e.accessWrites())
+}
+
+// TestWhatAFailedRunHasMadeIsDeleted: the state gets no names from it, and the next run would take what is there for access from before the stack.
+func TestWhatAFailedRunHasMadeIsDeleted(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, func(c *proxmox.Config) {
+		c.Tokens[0].Privileges = append(c.Tokens[0].Privileges, "Group.Allocate", "Realm.AllocateUser", "Sys.Modify", "User.Modify")
+	})
+	run := pve.AccessRun{Connection: e.connection, Wanted: hostspec.Access{Groups: backupAccess().Groups}}
+	made, err := run.Apply(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"group viewers"}, made)
+
+	run.Made, run.Wanted = made, backupAccess()
+	before, err := run.Differences(t.Context())
+	require.NoError(t, err)
+	kept, err := run.Apply(t.Context())
+	require.EqualError(t, err, "permission: PVEAuditor on / for group viewers: not done (the token may not do that: give it Permissions.Modify on /): mend that, then run up again")
+	require.Equal(t, []string{"group viewers"}, kept)
+	after, err := run.Differences(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	require.Contains(t, after, "user backup@pve is made")
 }
 
 // TestTheReachOfAPermissionIsChangedInPlace checks both directions: Proxmox VE has one entry, regardless of its reach.

@@ -42,7 +42,8 @@ func (r *Recovery) at() recovery.Place {
 	return recovery.Place{Backend: r.Workspace.Backend, Project: workspace.Project, Stack: r.Workspace.Stack}
 }
 
-// ClearLocks removes the lock of a dead run, ends its plugins, claims the stack until [Recovery.Release], and returns the number of locks.
+// ClearLocks removes the lock of a dead run, ends its plugins, claims the stack until [Recovery.Release], and returns the number of locks. After an
+// error the stack is not claimed.
 func (r *Recovery) ClearLocks(ctx context.Context) (int, error) {
 	return r.clearLocks(ctx, time.Time{})
 }
@@ -65,7 +66,11 @@ func (r *Recovery) clearLocks(ctx context.Context, before time.Time) (int, error
 		r.say("the run before was killed: its lock is removed")
 		which = "of its plugins"
 	}
-	return cleared, r.EndOrphans(which)
+	err = r.EndOrphans(which)
+	if err != nil {
+		r.Release(ctx)
+	}
+	return cleared, err
 }
 
 // Release ends the claim of [Recovery.ClearLocks]; without one it does nothing. It is called when the context may have ended. An engine of this run

@@ -103,6 +103,22 @@ func TestTwentyStartsAtOnce(t *testing.T) {
 	}
 }
 
+// TestARunThatCannotEndOrphansLeavesNoClaim: its caller has nothing to release after an error.
+func TestARunThatCannotEndOrphansLeavesNoClaim(t *testing.T) {
+	t.Parallel()
+	place := address.OfFolder(t.TempDir())
+	r := runOn(t, place, recovering.Turn{})
+	plugins := filepath.Join(r.Workspace.Home, "plugins")
+	require.NoError(t, os.Symlink(plugins, plugins)) // it cannot be followed
+	_, err := r.ClearLocks(t.Context())
+	require.ErrorContains(t, err, "too many links")
+
+	next := runOn(t, place, recovering.Turn{})
+	_, err = next.ClearLocks(t.Context())
+	require.NoError(t, err)
+	next.Release(t.Context())
+}
+
 // TestARunIsRefusedOrWaits: by default a run is refused at once, with a text on how to wait, and one that waits is refused when its time is over.
 func TestARunIsRefusedOrWaits(t *testing.T) {
 	t.Parallel()
