@@ -51,12 +51,19 @@ func (o *Operator) OpenKit(file, folder string) ([]string, error) {
 		return nil, err
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {
-		return nil, refused(fmt.Errorf("the folder for the files of the recovery kit: %w: name one that does not exist", err))
+		do := "create the folder above it, or name another place"
+		if errors.Is(err, os.ErrExist) {
+			do = "name one that does not exist"
+		}
+		return nil, refused(fmt.Errorf("the folder for the files of the recovery kit: %w: %s", err, do))
 	}
 	var written []string
 	err = opened.Unpack(func(name string) string {
 		written = append(written, filepath.Join(folder, filepath.FromSlash(name)))
 		return written[len(written)-1]
 	})
-	return written, err
+	if err != nil { // its files are in clear
+		return nil, errors.Join(fmt.Errorf("the files of the recovery kit cannot be written (%w): make room there or name another place, then try again", err), os.RemoveAll(folder))
+	}
+	return written, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -40,7 +41,7 @@ func (o *Operator) checkSealing(inv *inventory.Inventory) error {
 // checkSecrets checks that the secrets for the real host are set.
 func (o *Operator) checkSecrets(ctx context.Context) error {
 	w := o.workspace
-	if err := o.checkPassphrase(); err != nil {
+	if err := o.checkStateSecrets(); err != nil {
 		return err
 	}
 	if _, err := os.Stat(w.StackFile()); errors.Is(err, os.ErrNotExist) {
@@ -62,6 +63,17 @@ func (o *Operator) checkSecrets(ctx context.Context) error {
 func noStackFile(w *workspace.Workspace) error {
 	return fmt.Errorf("%s is not there: put it back from git or with `em-infra kit restore --stack %[2]s`, or write it with `pulumi config set --stack %[2]s em-infra:proxmoxEndpoint https://HOST:8006` and `pulumi config set --stack %[2]s --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, with the passphrase of the state if there is one; or add --lab to rehearse without",
 		workspace.Nearby(w.StackFile()), w.Stack)
+}
+
+// checkStateSecrets checks that what opens the state is set: the passphrase, and the key of its bucket if secrets.sops.yaml has that.
+func (o *Operator) checkStateSecrets() error {
+	if err := o.checkPassphrase(); err != nil {
+		return err
+	}
+	if o.unread != nil && address.IsS3(o.workspace.Backend) {
+		return fmt.Errorf("the key of the bucket with the state is not set, and it was looked for in %s: %w", inventory.SecretsFile, o.unread)
+	}
+	return nil
 }
 
 // checkPassphrase looks in the same places as the CLI (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase). An

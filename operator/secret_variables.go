@@ -13,7 +13,7 @@ import (
 // variables are set for the whole process, so one process works on stacks with the same passphrase only; [RunSite] and [EachStack] remove them before
 // the next stack. A rehearsal has a passphrase of its own.
 //
-// A file that cannot be read is no error yet: the operations that need the passphrase refuse with the reason.
+// A file that cannot be read is no error yet: the operations that need the passphrase or the key refuse with the reason.
 func (o *Operator) CompleteEnvironment(set func(name, value string) error) error {
 	if o.workspace.Rehearsed {
 		return nil

@@ -43,6 +43,13 @@ func TestThePassphraseMayBeInTheFileOfSecrets(t *testing.T) {
 	require.ErrorContains(t, err, "the passphrase of the stack's secrets is not set, and it was looked for in secrets.sops.yaml: secrets.sops.yaml: the age key does not open it: ")
 
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "of this shell")
+	write(t, "Pulumi.home.yaml", "config: {em-infra:inventory: ., em-infra:backend: 's3://states?region=eu-central-1'}\n")
+	o, _ = completed(t)
+	_, err = o.Restore(t.Context(), "")
+	require.ErrorAs(t, err, &refusal)
+	require.ErrorIs(t, err, secrets.ErrWrongKey)
+	require.ErrorContains(t, err, "the key of the bucket with the state is not set, and it was looked for in secrets.sops.yaml: secrets.sops.yaml: the age key does not open it: ")
+
 	t.Setenv("AWS_PROFILE", "home")
 	_, set = completed(t)
 	require.Empty(t, set, "the file is not even decrypted")

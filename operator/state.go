@@ -36,7 +36,7 @@ func (s *session) checkState() error {
 		return err
 	}
 	if !s.workspace.Rehearsed {
-		return s.checkPassphrase()
+		return s.checkStateSecrets()
 	}
 	if _, err := os.Stat(s.workspace.Dir); err != nil {
 		return fmt.Errorf("stack %s was never rehearsed (%w): `em-infra up` does that", s.workspace.Stack, err)

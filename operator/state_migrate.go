@@ -43,7 +43,7 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 		if finished {
 			return nil
 		}
-		return refused(fmt.Errorf("the state is there already: %s", options.To))
+		return refused(fmt.Errorf("the state is there already: %s: nothing is left to do, unless --to was to name another place", options.To))
 	}
 	if err := first.statePlace(first.workspace.At(options.To).Backend).check(ctx); err != nil {
 		return err

@@ -52,11 +52,14 @@ func (h Health) DefragmentEtcd(ctx context.Context, done func(Defragmented)) err
 		}
 		result, err := h.defragment(ctx, member)
 		if err != nil {
-			return fmt.Errorf("etcd on %s is not defragmented: %w", member.Name, err)
+			return fmt.Errorf("etcd on %s is not defragmented (%w): see `em-infra status`, and run the same command again when its etcd works", member.Name, err)
 		}
 		done(result)
 	}
-	return h.allVote(ctx, members)
+	if err := h.allVote(ctx, members); err != nil {
+		return fmt.Errorf("etcd is defragmented, but not whole (%w): start or repair that control plane, and look again with `em-infra status`", err)
+	}
+	return nil
 }
 
 // leaderLast returns the members with the leader at the end: each change of the leader is an election.

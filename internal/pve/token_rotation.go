@@ -64,7 +64,7 @@ func (r TokenRotation) Run(ctx context.Context) (*TokenStep, error) {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, fmt.Errorf("proxmox VE has no token %s", id)
+		return nil, fmt.Errorf("proxmox VE has no token %s, which the configuration of the stack names: make it with `pveum user token add`, set it with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`, then run this again", id)
 	}
 	user, _, _ := strings.Cut(id, "!")
 	if name, isOurs := strings.CutPrefix(settings.Comment, replaces); isOurs {
