@@ -25,6 +25,17 @@
 //	├── helm.sh/v3 Release        one for each chart
 //	└── Namespace, Secret, RuntimeClass, GitRepository or OCIRepository, Kustomization
 //
+// For machines that are no nodes, for hosts and for storage it has:
+//
+//	VirtualMachine                a machine from an image or an ISO
+//	└── vm.VirtualMachine
+//	Container                     a container from a template
+//	└── ct.Container
+//	ProxmoxHost                   what hosts have: pools, networks, storages, options, mapped devices, access, tokens
+//	└── local.Command, proxmoxve.DNS, mapping.Pci, mapping.Usb
+//	TrueNASStorage                what is on a NAS: services, shares, iSCSI objects
+//	└── TrueNASDataset            one for each dataset
+//
 // NewPool creates the resource pool of the machines, unless it exists.
 //
 // The comment of each field says what a change of it does: nothing, a change in place, a reboot of the machine, or its

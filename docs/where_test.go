@@ -36,6 +36,24 @@ func TestWhatThePageOnArchitectureNamesIsThere(t *testing.T) {
 	}
 }
 
+// TestThePageOnArchitectureNamesAllFolders: its tree has each folder of packages that is directly in one of these.
+func TestThePageOnArchitectureNamesAllFolders(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("architecture.md")
+	require.NoError(t, err)
+	_, tree, found := strings.Cut(string(page), "\n```\n")
+	require.True(t, found, "the page has a tree")
+	tree, _, _ = strings.Cut(tree, "\n```\n")
+	for _, parent := range []string{"cmd", "internal", "operator/internal", "tests", "tools"} {
+		folders, err := filepath.Glob(filepath.Join("..", parent, "*", "*"))
+		require.NoError(t, err)
+		require.NotEmpty(t, folders, parent)
+		for _, file := range folders {
+			require.Regexp(t, `\b`+regexp.QuoteMeta(filepath.Base(filepath.Dir(file)))+"/", tree, "docs/architecture.md does not name %s", filepath.Dir(file))
+		}
+	}
+}
+
 // place is a file or a folder of the repository; a * stands for part of a name.
 var place = regexp.MustCompile("`((?:cmd|components|docs|internal|operator|stacks|tests|tools)/[\\w./*-]+?)/?`")
 

@@ -73,7 +73,7 @@ func (o *Operator) findBackup(ctx context.Context, name string) (Backup, error) 
 	at := slices.IndexFunc(copies, func(c BackupCopy) bool { return name == "" && !c.IsReplaced() || c.Name == name })
 	switch {
 	case at < 0 && unlisted != nil:
-		return Backup{}, fmt.Errorf("there is no such backup in %s, and the bucket does not say what it has, because %w", workspace.Nearby(o.workspace.Backups), unlisted)
+		return Backup{}, fmt.Errorf("there is no such backup in %s, and the bucket cannot be listed, because %w", workspace.Nearby(o.workspace.Backups), unlisted)
 	case at < 0 && len(copies) == 0:
 		return Backup{}, backup.ErrNone
 	case at < 0 && name == "":

@@ -68,6 +68,6 @@ func TestBackupsAreInTheBucketOfTheState(t *testing.T) {
 	s.workspace.Backups = filepath.Join(t.TempDir(), "third-machine")
 	require.ErrorContains(t, s.CheckNotLost(t.Context()), gone)
 	_, err = s.FindBackup(t.Context(), "")
-	require.ErrorContains(t, err, ", and the bucket does not say what it has, because "+gone)
+	require.ErrorContains(t, err, ", and the bucket cannot be listed, because "+gone)
 	require.NotErrorIs(t, err, backup.ErrNone)
 }

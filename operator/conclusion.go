@@ -54,7 +54,7 @@ func (c conclusion) run(ctx context.Context) (*UpResult, error) {
 func (c conclusion) uncordon(ctx context.Context, talosconfig string) error {
 	api, err := nodeops.ReachKubernetes(ctx, []byte(talosconfig))
 	if err != nil {
-		return fmt.Errorf("whether nodes are still cordoned is not known (%w): run up again", err)
+		return fmt.Errorf("em-infra could not find out whether nodes are still cordoned (%w): run up again", err)
 	}
 	defer api.Close()
 	names, err := api.UncordonAll(ctx)

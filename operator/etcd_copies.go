@@ -84,7 +84,7 @@ func (o *Operator) noSnapshot(name string, known int, unlisted error) error {
 	}
 	switch {
 	case unlisted != nil:
-		return fmt.Errorf("%s, and the bucket does not say what it has, because %w", what, unlisted)
+		return fmt.Errorf("%s, and the bucket cannot be listed, because %w", what, unlisted)
 	case known == 0:
 		return fmt.Errorf("%s: take one with `em-infra etcd snapshot` while etcd works; where it does not, what remains is a backup of a control plane's VM, or an empty cluster by `em-infra up --allow-replace NODE`", what)
 	default:

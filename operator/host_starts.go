@@ -54,7 +54,7 @@ func (h *hostChecks) awaitHostStarts(ctx context.Context, hosts []string) error 
 	case limited.Err() != nil:
 		h.emit(Note{Text: "hosts still start their machines: " + starting + "; this run goes on, and if a machine is switched on before it starts that one, run up again"})
 	default:
-		h.emit(Note{Text: fmt.Sprintf("whether hosts start their machines is not known: %v", err)})
+		h.emit(Note{Text: fmt.Sprintf("em-infra could not find out whether hosts are starting their machines: %v", err)})
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type Site struct {
 	Root string
 	// Dir is the folder of the lab's files.
 	Dir string
-	// Inventory is the folder with cluster.yaml and nodes.yaml.
+	// Inventory is the folder with the inventory: cluster.yaml and nodes.yaml, hosts.yaml, or systems.yaml.
 	Inventory string
 }
 

@@ -169,7 +169,7 @@ func (o *Operator) checkNotNeeded(ctx context.Context, content Content, host pve
 	}
 	var refusals []error
 	for _, stack := range unknown {
-		refusals = append(refusals, fmt.Errorf("whether stack %[1]s needs these systems is not known, since its files are not valid: correct what `em-infra validate --stack %[1]s` reports, then run it again", stack))
+		refusals = append(refusals, fmt.Errorf("the files of stack %[1]s are not valid, so em-infra cannot tell whether it needs these systems: correct what `em-infra validate --stack %[1]s` reports, then run it again", stack))
 	}
 	reader, err := pve.NewReader(host)
 	if err != nil {

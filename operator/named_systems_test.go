@@ -127,7 +127,7 @@ func TestSystemsThatAreNeeded(t *testing.T) {
 		"it is in another PVE": {"site-systems/pihole", "https://far:8006", node, ""},
 		"it is not valid": {
 			"nowhere at all", "https://vmhost:8006", node,
-			"whether stack k3s-dev needs these systems is not known, since its files are not valid: correct what `em-infra validate --stack k3s-dev` reports, then run it again",
+			"the files of stack k3s-dev are not valid, so em-infra cannot tell whether it needs these systems: correct what `em-infra validate --stack k3s-dev` reports, then run it again",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

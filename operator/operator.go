@@ -30,7 +30,7 @@ type Options struct {
 	Stack string
 	// Project is a folder of the project. Default: the current folder.
 	Project string
-	// Inventory is the folder with cluster.yaml and nodes.yaml. A relative path starts at the current folder. Default: the folder in
+	// Inventory is the folder with the inventory: cluster.yaml and nodes.yaml, hosts.yaml, or systems.yaml. A relative path starts at the current folder. Default: the folder in
 	// the stack's configuration.
 	Inventory string
 	// Lab provides the emulated host of a rehearsal. Default: nil, the real host.

@@ -120,5 +120,5 @@ func hostRefusal(report preflight.Report) string {
 	if report.Count(preflight.Fail) == 0 {
 		return ""
 	}
-	return "refused: the host cannot bear it yet; " + report.Summary() + ". Nothing was touched"
+	return "refused: the host does not meet the requirements yet; " + report.Summary() + ". Nothing was touched"
 }

@@ -112,7 +112,7 @@ func TestAPreviewEndsWithWhatFails(t *testing.T) {
 // TestAHostThatRefuses: the host's refusal is the error if the engine failed, else one of the reasons why up would stop.
 func TestAHostThatRefuses(t *testing.T) {
 	t.Parallel()
-	const refusal = "refused: the host cannot bear it yet; 2 checks: 1 ok, 1 failure. Nothing was touched"
+	const refusal = "refused: the host does not meet the requirements yet; 2 checks: 1 ok, 1 failure. Nothing was touched"
 	checks := preflight.Report{
 		{Name: "version", Result: preflight.OK, Sentence: "Proxmox VE answers"},
 		{Name: "storage", Result: preflight.Fail, Sentence: "there is no storage tank", Remedy: "see `em-infra preflight`"},

@@ -48,7 +48,7 @@ func (o *Operator) Rollback(ctx context.Context, options RollbackOptions) error 
 		return s.place.After("node rollback " + options.Node).CompleteError(err)
 	}
 	s.emit(Progress{Part: "rollback", What: fmt.Sprintf("%s runs %s again, and works", options.Node, after), Took: s.clock.Now().Sub(began)})
-	s.emit(Rebooting{fmt.Sprintf("the inventory still says what it said: the next `em-infra up` brings %s to %s again, so mend the cause first", before, options.Node)})
+	s.emit(Rebooting{fmt.Sprintf("the inventory still asks for %s: the next `em-infra up` installs it on %s again, so change the inventory or fix the cause first", before, options.Node)})
 	return nil
 }
 

@@ -67,7 +67,7 @@ func (t tokenReplacement) secretsOf(ctx context.Context, name string) (found []s
 func (t tokenReplacement) tellUnread(ctx context.Context) error {
 	_, unread, err := t.otherSecrets(ctx)
 	if len(unread) > 0 {
-		t.emit(Note{Text: fmt.Sprintf("warning: the tokens of these stacks cannot be read here: %s; one that has the former token as well loses Proxmox VE when that is deleted", strings.Join(unread, ", "))})
+		t.emit(Note{Text: fmt.Sprintf("warning: the tokens of these stacks cannot be read here: %s; a stack that uses the former token too cannot reach Proxmox VE any more when that is deleted", strings.Join(unread, ", "))})
 	}
 	return err
 }

@@ -175,7 +175,7 @@ func TestATokenOfOtherStacksIsNotDeleted(t *testing.T) {
 		"set the new one, which stack home has, as em-infra:proxmoxToken of each, bring each of them up, then run `em-infra rotate proxmox-token --stack home` again")
 	require.ErrorAs(t, err, new(*operator.RefusedError))
 	require.NoError(t, s.TellUnreadTokens(t.Context()))
-	require.Contains(t, *recorded, operator.Event(operator.Note{Text: "warning: the tokens of these stacks cannot be read here: locked; one that has the former token as well loses Proxmox VE when that is deleted"}))
+	require.Contains(t, *recorded, operator.Event(operator.Note{Text: "warning: the tokens of these stacks cannot be read here: locked; a stack that uses the former token too cannot reach Proxmox VE any more when that is deleted"}))
 
 	stack.other("systems", host.Token, former)
 	_, err = s.RotateTokenOn(t.Context(), options)

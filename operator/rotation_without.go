@@ -28,11 +28,11 @@ func leaveOut(ctx context.Context, all []rolling.Node, names []string) (stay, le
 			continue
 		}
 		if left = append(left, node); nodeops.Listens(ctx, node.Address.String()) {
-			problems = append(problems, fmt.Errorf("--without %s: it answers at %s, and would run on with the former secrets: stop its machine if it is to be deleted, or leave the flag away", node.Name, node.Address))
+			problems = append(problems, fmt.Errorf("--without %s: it answers at %s, and would run on with the former secrets: stop its machine if it is to be deleted, or leave the flag out", node.Name, node.Address))
 		}
 	}
 	if len(left) > 0 && !slices.ContainsFunc(stay, func(n rolling.Node) bool { return n.ControlPlane }) {
-		problems = append(problems, errors.New("--without: no control plane would be left, and etcd with it: bring one back, or take the cluster from before the rotation back with `em-infra state restore` and `em-infra etcd restore`"))
+		problems = append(problems, errors.New("--without: no control plane would be left, and etcd with it: bring one back, or go back to the cluster from before the rotation with `em-infra state restore` and `em-infra etcd restore`"))
 	}
 	return stay, left, errors.Join(problems...)
 }

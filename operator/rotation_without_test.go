@@ -32,9 +32,9 @@ func TestLeaveOut(t *testing.T) {
 	}{
 		{"nothing is named", nil, all, nil, ""},
 		{"a worker that is off", []string{"worker-2"}, all[:2], all[2:], ""},
-		{"a node that answers", []string{"worker-1"}, nil, nil, "--without worker-1: it answers at " + answering.String() + ", and would run on with the former secrets: stop its machine if it is to be deleted, or leave the flag away"},
+		{"a node that answers", []string{"worker-1"}, nil, nil, "--without worker-1: it answers at " + answering.String() + ", and would run on with the former secrets: stop its machine if it is to be deleted, or leave the flag out"},
 		{"a wrong name", []string{"worker-3"}, nil, nil, "--without worker-3: no node of the cluster has this name: its nodes are control-1, worker-1, worker-2"},
-		{"the only control plane", []string{"control-1"}, nil, nil, "--without: no control plane would be left, and etcd with it: bring one back, or take the cluster from before the rotation back with `em-infra state restore` and `em-infra etcd restore`"},
+		{"the only control plane", []string{"control-1"}, nil, nil, "--without: no control plane would be left, and etcd with it: bring one back, or go back to the cluster from before the rotation with `em-infra state restore` and `em-infra etcd restore`"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -59,10 +59,10 @@ func (a stateArrival) finish(ctx context.Context) (bool, error) {
 	switch {
 	case errors.Is(err, engine.ErrNoStack):
 	case err != nil:
-		a.emit(Note{Text: fmt.Sprintf("warning: whether %s still has the state of stack %s, which was moved to %s, is not known: %s", shown(note.From), a.workspace.Stack, shown(here), err)})
+		a.emit(Note{Text: fmt.Sprintf("warning: em-infra could not find out whether %s still has the state of stack %s, which was moved to %s: %s", shown(note.From), a.workspace.Stack, shown(here), err)})
 		return false, nil
 	case !written.Equal(note.Written):
-		return false, refused(fmt.Errorf("the state of stack %s was moved from %s to %s, and the old one was used since (written %s, copied as of %s): a run with an older %s did that; write `em-infra:backend: %s` below config in it to work on the old one, or remove that one with %s",
+		return false, refused(fmt.Errorf("the state of stack %s was moved from %s to %s, and the old copy was changed afterwards (at %s; what was moved is of %s), by a run with an older %s: to keep the old copy, write `em-infra:backend: %s` below config in that file; to drop it, remove it with %s",
 			a.workspace.Stack, shown(note.From), shown(here), timeOf(written), timeOf(note.Written), file, note.From, removalOf(note.From, a.workspace.Stack)))
 	default:
 		if err := a.clearLeft(ctx, note.From); err != nil {

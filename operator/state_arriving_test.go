@@ -45,8 +45,8 @@ func TestAMoveThatWasCutOffIsNotFinishedBlindly(t *testing.T) {
 	require.NoError(t, finish(), "a folder of another computer")
 	writeBelow(t, from, ".pulumi/stacks/em-infra/k3s-dev.json", checkpointOf(t, atNine().Add(time.Hour)))
 	require.EqualError(t, finish(), "the state of stack k3s-dev was moved from "+address.OfFolder(from)+" to "+address.OfFolder(to)+
-		", and the old one was used since (written 2026-11-24 10:00:00, copied as of 2026-11-24 09:00:00): a run with an older Pulumi.k3s-dev.yaml did that; write `em-infra:backend: "+
-		address.OfFolder(from)+"` below config in it to work on the old one, or remove that one with `PULUMI_BACKEND_URL='"+address.OfFolder(from)+"' pulumi stack rm --stack k3s-dev --force --preserve-config`")
+		", and the old copy was changed afterwards (at 2026-11-24 10:00:00; what was moved is of 2026-11-24 09:00:00), by a run with an older Pulumi.k3s-dev.yaml: to keep the old copy, write `em-infra:backend: "+
+		address.OfFolder(from)+"` below config in that file; to drop it, remove it with `PULUMI_BACKEND_URL='"+address.OfFolder(from)+"' pulumi stack rm --stack k3s-dev --force --preserve-config`")
 
 	require.NoError(t, os.WriteFile(note, []byte("{"), 0o600))
 	require.EqualError(t, finish(), "the note on a move of the state of stack k3s-dev cannot be read (unexpected end of JSON input): look for it in "+address.OfFolder(to)+"/.em-infra/arriving/em-infra")

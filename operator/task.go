@@ -156,7 +156,7 @@ func (h hostTasks) only(ctx context.Context, vmid int) (pve.Task, error) {
 		return tasks[0], nil
 	default:
 		h.emit(TasksFound{tasks})
-		return pve.Task{}, refused(fmt.Errorf("%d clones go on, and nothing tells which is that of VM %d: name the task by its UPID", len(tasks), vmid))
+		return pve.Task{}, refused(fmt.Errorf("%d clones are running, and it cannot be told which one makes VM %d: name the task by its UPID", len(tasks), vmid))
 	}
 }
 

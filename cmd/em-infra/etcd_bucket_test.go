@@ -159,7 +159,7 @@ func TestABucketThatDoesNotLetYouIn(t *testing.T) {
 	root := projectWithBucket(t, "s3://backups?region=us-east-1&use_path_style=true&endpoint="+server.URL)
 	const why = "the bucket s3://backups does not accept the key (InvalidAccessKeyId): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to one that may list, read, write and delete there"
 
-	require.Equal(t, refusal("stack k3s-dev has no snapshot of etcd in .backups/k3s-dev/etcd, and the bucket does not say what it has, because "+why),
+	require.Equal(t, refusal("stack k3s-dev has no snapshot of etcd in .backups/k3s-dev/etcd, and the bucket cannot be listed, because "+why),
 		em(t.Context(), "etcd", "verify", "--stack", "k3s-dev"))
 	listed := em(t.Context(), "etcd", "list", "--stack", "k3s-dev")
 	require.Equal(t, "no snapshots of etcd of stack k3s-dev in .backups/k3s-dev/etcd; up takes them\n", listed.out)

@@ -20,8 +20,8 @@ func newExplainCommand() *cobra.Command {
 		Long: `Explain what an error of Proxmox VE, the providers, Talos, Kubernetes or the engine means, how to fix it, and whether to go on
 is safe. The error is given as an argument, or pasted into the standard input. A run that fails explains itself.
 
-Of an error that is not known it says which known one is nearest, as a guess, and where to look. The list of --output json has
-only what is known; the guess is written to the standard error then.
+For an unknown error it prints the most similar known one, as a guess, and where to look. With --output json only known errors are in
+the list, and the guess is written to the standard error.
 
 Exit codes: 0 the error is known, 1 it is not.`,
 		Example: `  em-infra explain "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"

@@ -18,11 +18,11 @@ func newFormatCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "fmt [--stack STACK | --inventory DIR]",
 		Short: "Write inventories in their canonical form",
-		Long: `Write cluster.yaml and nodes.yaml in their canonical form: two blanks for each level, one blank line at most between two others. Keys,
-values and comments stay as they are, in their order. Without a flag, the inventories of all stacks of the project are written. Each file
-that is changed is printed.
+		Long: `Write the files of inventories (cluster.yaml and nodes.yaml, hosts.yaml, systems.yaml) in their canonical form: two spaces for each level,
+and at most one blank line in a row. Keys, values and comments keep their text and their order. Without a flag, the inventories of all
+stacks of the project are written. The name of each file that is changed is printed.
 
-Exit codes: 0 the files have that form, 2 with --check: some do not, 3 a file is no YAML, and none was written.`,
+Exit codes: 0 the files have that form, 2 with --check: some do not, 3 a file is not YAML, and none was written.`,
 		Example: "  em-infra fmt\n  em-infra fmt --check\n  em-infra fmt --inventory stacks/k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			folders, err := flags.inventories()

@@ -19,10 +19,10 @@ func newGraphCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "graph --stack STACK",
 		Short: "Draw the stack: hosts, and what it places on them",
-		Long: `Draw the stack as its inventory describes it, as an SVG that follows the reader's choice of light or dark: of a cluster hosts, machines,
-roles, addresses, GPUs and what it has on a NAS; of systems hosts, virtual machines and containers; of hosts their network, storages and
-mapped devices. Where a cluster was brought up from here each node is asked whether it answers, and the picture shows that, too. All
-stacks in one picture are drawn by em-infra site graph.`,
+		Long: `Draw the stack as its inventory describes it, as an SVG that follows the reader's choice of light or dark. The picture of a cluster shows
+hosts, machines, roles, addresses, GPUs and what the cluster has on a NAS; that of systems shows hosts, virtual machines and containers;
+that of hosts shows their networks, storages and mapped devices. If a cluster was brought up from this machine, the picture also shows
+which nodes answer. "em-infra site graph" draws all stacks in one picture.`,
 		Example: "  em-infra graph --stack k3s-dev --out k3s-dev.svg\n  em-infra graph --stack k3s-dev --lab > rehearsal.svg",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)

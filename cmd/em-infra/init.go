@@ -40,10 +40,10 @@ the VMIDs and addresses that are in use. What is in use, and what other stacks o
 
 With --kind hosts it writes hosts.yaml, which adopts what the hosts have: the installer's folder, opened for what the other stacks put there, and
 names for their GPUs. With --kind systems it writes systems.yaml, with a virtual machine and a container for the DNS of the site. A stack may need
-what a stack of hosts beside it has yet to make.
+what a stack of hosts of the same project will create.
 
-On a terminal, what no flag says is asked, each question with what is proposed; elsewhere it is taken as proposed. Nothing changes on the hosts, and
-no file is overwritten. Only files that validate and preflight find nothing wrong with are written.
+On a terminal it asks for everything that no flag sets, each time with a proposal; without a terminal it takes the proposals. Nothing is changed on
+the hosts, and no file is overwritten. Files are written only if validate and preflight find nothing wrong with them.
 
 With --nas, cluster.yaml also describes datasets on a TrueNAS box, which is asked with the API key of its user em-infra. The key is read from
 ` + nasKeyVariable + `, from the file of --nas-key-file, or from the terminal, and is written nowhere.

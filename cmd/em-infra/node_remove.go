@@ -22,10 +22,10 @@ func newNodeRemoveCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "remove --name NAME --address ADDRESS",
 		Short: "Take a node out of its cluster: drain it, reset it, delete its Node",
-		Long: `Take a node out of its cluster, before its machine is deleted: no new pods, the others evicted as
-PodDisruptionBudgets allow, Talos reset and turned off, the Node deleted. A worker that is dead is only forgotten. The member of a
-control plane leaves etcd first, when etcd can do without it, one at a time; of one that is dead it is removed. em-infra says in
-` + removal.StayVariable + ` which control planes stay; without it, one is refused. The talosconfig is read from ` + talosconfigVariable + `; with ` + nodeops.OverrideVariable + `=yes, pods
+		Long: `Take a node out of its cluster before its machine is deleted. The node is cordoned and drained, as far as PodDisruptionBudgets allow;
+Talos is reset and switched off; the Node is deleted. Of a dead worker only the Node is deleted. A control plane leaves etcd first, one
+at a time, when etcd keeps its quorum without it; the member of a dead one is removed. ` + removal.StayVariable + ` names the control
+planes that stay; without it no control plane is removed. The talosconfig is read from ` + talosconfigVariable + `; with ` + nodeops.OverrideVariable + `=yes, pods
 that are still held back after --drain-timeout are deleted.`,
 		Example: "  " + talosconfigVariable + `="$(pulumi stack output talosconfig --show-secrets)" em-infra node remove --name k3s-dev-worker-1 --address 192.168.20.21`,
 		Args:    cobra.NoArgs,

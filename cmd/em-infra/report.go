@@ -22,11 +22,11 @@ func newReportCommand() *cobra.Command {
 		Use:   "report --stack STACK",
 		Short: "Write what is known about the stack as one HTML file",
 		Long: `Write one HTML file with the picture of the stack, the status of its machines, what differs from the inventory, credentials and
-their ends, snapshots, and the last runs along their time: what took how long on which node, and what waited for what. Of a stack of
-hosts or of systems it has their status, and the backups of the state. It needs no network and no other file, follows the reader's
-choice of light or dark, fits a phone, and contains no secret. It only reads.
+when they end, snapshots, and a timeline of the last runs: how long each step took on which node, and what it waited for. For a stack of
+hosts or of systems it has their status and the backups of the state. The file needs no network and no other file, follows the reader's
+choice of light or dark, fits a phone, and contains no secret. The command changes nothing.
 
-With --run it is about that run alone, from the artifacts that the run has left: nothing is asked.`,
+With --run it shows that run alone, from its artifacts, and asks neither host nor nodes.`,
 		Example: "  em-infra report --stack k3s-dev\n  em-infra report --stack k3s-dev --run 2026-11-20T22-15-00-up --out up.html",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)

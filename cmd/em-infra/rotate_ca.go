@@ -32,9 +32,9 @@ func newRotateKubernetesCACommand() *cobra.Command {
 all nodes accept the new CA, then they issue with it, then they refuse the old one; each node is Ready again before the next one is
 changed. Nothing reboots. Kubelets restart, and on control planes the API server, the controller manager and the scheduler.
 
-When the nodes issue with the new CA, pods do not trust the API until their copy of the CA is changed, after a minute; those that read
-it only when they start, as programs with client-go do, until they are restarted. So restart what talks to the API when the command
-has ended, such as the network plugin, CoreDNS and Flux.`,
+When the nodes issue with the new CA, pods do not trust the API until their copy of the CA has changed, which takes a minute. Programs
+that read the copy only at their start, such as those with client-go, do not trust it until they are restarted. So restart what talks
+to the API when the command has ended: the network plugin, CoreDNS, Flux.`,
 		refused: "kubeconfigs", again: "credentials new --kubeconfig",
 		steps: operator.KubernetesCARotation, cost: operator.KubernetesCACost, rotate: (*operator.Operator).RotateKubernetesCA,
 	}.command()

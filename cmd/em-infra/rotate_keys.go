@@ -15,11 +15,11 @@ import (
 func newRotateEncryptionKeyCommand() *cobra.Command {
 	return keyRotation{
 		what: "encryption-key", example: "  em-infra rotate encryption-key --stack k3s-dev --dry-run", short: "Replace the key with which Secrets are sealed in etcd",
-		long: `Replace the key with which Secrets are sealed in etcd, where Talos can: a key of aescbc, as clusters have that were born with
-Talos 1.2 or before, by one of secretbox. First all control planes have both keys, then all Secrets are written anew, and when a
-snapshot of etcd shows that the former key seals none of them, it goes.
+		long: `Replace a key of aescbc, with which Secrets are sealed in etcd, by one of secretbox. Clusters that were created with Talos 1.2 or
+before have such a key. First all control planes get both keys, then all Secrets are written anew. The former key is removed when a
+snapshot of etcd shows that it seals none of them any more.
 
-A key of secretbox is kept: Talos up to 1.13 gives an API server one at a time, so with another one it could read none of the Secrets.`,
+A key of secretbox is not replaced: Talos up to 1.13 gives an API server only one at a time, so after a change it could read no Secret.`,
 		result: "the Secrets of stack %s are sealed with a new key of secretbox\n",
 		steps:  operator.EncryptionKeyRotation, cost: operator.EncryptionKeyCost,
 		rotate: (*operator.Operator).RotateEncryptionKey,

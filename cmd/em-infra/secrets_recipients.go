@@ -41,7 +41,7 @@ func newSecretsRotateCommand() *cobra.Command {
 	return secretsCommand(&place, &cobra.Command{
 		Use:     "rotate --stack STACK",
 		Short:   "Encrypt the secrets of a stack with a new data key, for the same recipients",
-		Long:    `Encrypt the secrets of a stack with a new data key, for the same recipients. The values stay: who knew them knows them still.`,
+		Long:    `Encrypt the secrets of a stack with a new data key, for the same recipients. The values do not change, so replace a value that has leaked with "em-infra secrets edit".`,
 		Example: "  em-infra secrets rotate --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			_, document, err := place.open()

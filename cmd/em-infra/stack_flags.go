@@ -37,7 +37,7 @@ func (f *stackFlags) bindPlace(command *cobra.Command) {
 	}
 	command.Flags().StringVar(&f.stack, "stack", "", about)
 	completeFlag(command, "stack", completeStack)
-	command.Flags().StringVar(&f.inventory, "inventory", "", "the folder with cluster.yaml and nodes.yaml, instead of the stack's own")
+	command.Flags().StringVar(&f.inventory, "inventory", "", "the folder with the inventory, such as cluster.yaml and nodes.yaml, instead of the stack's own")
 }
 
 // takeStack is [cobra.PositionalArgs]: the one argument is the name of the stack.

@@ -51,11 +51,11 @@ func newTaskStopCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "stop MACHINE|VMID|UPID --stack STACK",
 		Short: "Stop the task that works on a machine, as the button Stop in Proxmox VE does",
-		Long: `Stop the task that works on a machine. Proxmox VE undoes what the task had begun: a clone takes its half-made machine away.
+		Long: `Stop the task that works on a machine. Proxmox VE undoes what the task has begun: a clone deletes its incomplete machine.
 A run that waits for a clone begins another one after some seconds.
 
-A clone is listed under its template. Where several clones go on and nothing tells which is the machine's, name the task by
-its UPID, as "em-infra task list" shows it.`,
+A clone is listed under its template. If several clones are running and it cannot be told which one makes the machine, name the
+task by its UPID, as "em-infra task list" shows it.`,
 		Example: "  em-infra task stop k3s-dev-worker-1 --stack k3s-dev\n  em-infra task stop 102 --stack k3s-dev --lab --yes",
 		Args:    oneName("MACHINE, VMID or UPID"),
 		RunE: func(command *cobra.Command, args []string) error {

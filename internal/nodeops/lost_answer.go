@@ -35,8 +35,10 @@ func (h Health) order(ctx context.Context, node rolling.Node, boot string, give 
 	answers := false
 	leaves := poll.Until(bounded, pollInterval, func(ctx context.Context) (bool, error) {
 		now, err := LookAt(ctx, h.Talosconfig, node.Address.String())
-		answers = err == nil
-		return answers && now.Leaves(boot), nil
+		if err == nil || ctx.Err() == nil { // the end of the wait says nothing about the node
+			answers = err == nil
+		}
+		return err == nil && now.Leaves(boot), nil
 	})
 	if leaves != nil && answers {
 		return errAnswerLost

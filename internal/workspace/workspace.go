@@ -24,7 +24,7 @@ type Workspace struct {
 	Root string
 	// Dir is the folder with the Pulumi.yaml and the stack file that are in use: Root, or that of a rehearsal.
 	Dir string
-	// Inventory is the folder with cluster.yaml and nodes.yaml.
+	// Inventory is the folder with the inventory: cluster.yaml and nodes.yaml, hosts.yaml, or systems.yaml.
 	Inventory string
 	// Home is the PULUMI_HOME in use.
 	Home string

@@ -32,10 +32,10 @@ func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
 	r.writeInventory("cluster.yaml", strings.Replace(cluster, "extensions: []", "extensions: [siderolabs/no-such]", 1))
 	refused := r.mustRun(3, "up", "--lab", "--yes")
 	require.Regexp(t, `\n FAIL  the Image Factory at http://\S+ has no extension siderolabs/no-such for Talos v1\.12\.4\n       → correct talos\.schematic\.extensions or talos\.version\n`, refused)
-	require.Contains(t, refused, "refused: the host cannot bear it yet; ")
+	require.Contains(t, refused, "refused: the host does not meet the requirements yet; ")
 	require.Contains(t, r.mustRun(3, "preflight", "--lab", "--output", "json"), `"failures": 1`)
 	foreseen := r.mustRun(3, "preview", "--lab")
 	require.Contains(t, foreseen, " has no extension siderolabs/no-such for Talos v1.12.4\n", "a preview refuses what up refuses")
-	require.Contains(t, foreseen, "refused: the host cannot bear it yet; ")
+	require.Contains(t, foreseen, "refused: the host does not meet the requirements yet; ")
 	require.Empty(t, writes(r.calls()[seen:]), "nothing was touched")
 }

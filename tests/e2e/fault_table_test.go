@@ -83,7 +83,7 @@ var faultTable = []faultRow{
 	{"upgrade-fails", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
 	{"upgrade-reverted", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
 	{"events-lost", never(noEventsFollowed), never(noEventsFollowed), never(noEventsFollowed)},
-	{"factory-unavailable", both(refused("the host cannot bear it yet")), both(bears()), both(bears())},
+	{"factory-unavailable", both(refused("the host does not meet the requirements yet")), both(bears()), both(bears())},
 	{"nas-connection-cut", never(noNAS), never(noNAS), never(noNAS)},
 	{"nas-too-many-calls", never(noNAS), never(noNAS), never(noNAS)},
 	{"nas-login-rate-limit", never(noNAS), never(noNAS), never(noNAS)},

@@ -36,7 +36,7 @@ var refusedPlan = review.Plan{
 		},
 		Notes: []string{"2 nodes reboot"}, Unasked: []string{"k3s-dev-worker-2 does not answer"},
 	},
-	Refusal: "refused: say --allow-replace k3s-dev-control-4 to go on\nrefused: the host cannot bear it yet",
+	Refusal: "refused: say --allow-replace k3s-dev-control-4 to go on\nrefused: the host does not meet the requirements yet",
 	Checks: preflight.Report{{Name: "room", Result: preflight.Fail, Sentence: "local-lvm has 3 GiB", Remedy: "delete what is not needed"}, {
 		Name: "mapping", Result: preflight.Warn, Sentence: "the IOMMU of vmhost is off", Remedy: "do this on vmhost", Commands: []string{"# in the firmware: turn on VT-d", "sed -i 's/a*b_c/```/' file", "reboot"},
 	}},
