@@ -80,11 +80,11 @@ func newStack(b *testing.B, nodes int) stack {
 	writeNodes(b, inventory, nodes)
 
 	s := stack{labstack.Stack{Name: fmt.Sprintf("bench-%d", nodes), Root: root, Inventory: inventory, Tool: tool}}
-	require.NoError(b, os.RemoveAll(s.Dir()), "what an earlier run left behind")
+	require.NoError(b, labstack.RemoveFolder(s.Dir()), "what an earlier run left behind")
 	b.Cleanup(func() {
 		s.run(b, "lab", "stop")
 		if !b.Failed() {
-			require.NoError(b, os.RemoveAll(s.Dir()))
+			require.NoError(b, labstack.RemoveFolder(s.Dir()))
 		}
 	})
 	return s

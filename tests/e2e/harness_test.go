@@ -49,12 +49,12 @@ func newRehearsal(t testing.TB, stack string) *rehearsal {
 	t.Helper()
 	skipIfShort(t)
 	r := &rehearsal{t: t, stack: stack, root: projectRoot(t), inventory: t.TempDir()}
-	require.NoError(t, os.RemoveAll(r.dir()), "what an earlier run left behind")
+	require.NoError(t, labstack.RemoveFolder(r.dir()), "what an earlier run left behind")
 	r.writeTestdata()
 	t.Cleanup(func() {
 		r.stopLab()
 		if !t.Failed() {
-			require.NoError(t, os.RemoveAll(r.dir()))
+			require.NoError(t, labstack.RemoveFolder(r.dir()))
 		}
 	})
 	return r

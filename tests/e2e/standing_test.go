@@ -103,7 +103,7 @@ func (l *lane) rehearsal(t testing.TB) *rehearsal {
 func (l *lane) comeBack(r *rehearsal) {
 	r.t.Helper()
 	if !l.born {
-		require.NoError(r.t, os.RemoveAll(r.dir()), "what an earlier run left behind")
+		require.NoError(r.t, labstack.RemoveFolder(r.dir()), "what an earlier run left behind")
 		r.mustRun(0, "up", "--lab", "--yes")
 		r.stopLab()
 		copyLab(r.t, r.dir(), l.copied())
@@ -179,7 +179,7 @@ func (s *laneSet) remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.free {
-		if err := os.RemoveAll(filepath.Join("..", "..", ".lab", l.stack())); err != nil {
+		if err := labstack.RemoveFolder(filepath.Join("..", "..", ".lab", l.stack())); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ const plugins = "pulumi-home"
 // Copy makes the folder of a lab that does not run like another. The plugins stay where they are. If the folder had a description, it has one at each
 // moment: a lab that starts elsewhere in the meantime chooses other ports than those of the labs whose descriptions it can read.
 func Copy(from, to string) error {
-	if err := os.MkdirAll(to, 0o700); err != nil {
+	if err := MakeFolder(to); err != nil {
 		return err
 	}
 	if err := replaceDescription(from, to); err != nil {

@@ -96,7 +96,7 @@ func Hold(path string) (file *os.File, held bool, err error) {
 // file is closed.
 func ClaimNumber(root, name string) (number int, claim *os.File, err error) {
 	labs := filepath.Join(root, ".lab")
-	if err := os.MkdirAll(labs, 0o700); err != nil {
+	if err := MakeFolder(labs); err != nil {
 		return 0, nil, err
 	}
 	for number = 1; ; number++ {

@@ -92,7 +92,7 @@ func (l *lane) comeBack(t testing.TB) *life {
 func (f *life) isBorn() {
 	f.t.Helper()
 	for _, dir := range f.lane.dirs() {
-		require.NoError(f.t, os.RemoveAll(dir))
+		require.NoError(f.t, labstack.RemoveFolder(dir))
 	}
 	if f.layers == nil {
 		f.must("lab", "start", "--time-scale", timeScale, "--seed", "life")
@@ -169,7 +169,7 @@ func (s *laneSet) remove() error {
 		if l.beside != nil {
 			continue // its folder is in that of the tests
 		}
-		if err := os.RemoveAll(l.stack.Dir()); err != nil {
+		if err := labstack.RemoveFolder(l.stack.Dir()); err != nil {
 			return err
 		}
 	}

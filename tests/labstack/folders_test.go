@@ -1,0 +1,47 @@
+package labstack_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
+)
+
+// variableLabs is the folder for TestAFolderComesAndGoes.
+const variableLabs = "LABSTACK_TEST_LABS"
+
+// TestAFolderComesAndGoes is not a test but the process that [TestTheFolderOfAllLabsIsNotLookedAt] reads the log of.
+func TestAFolderComesAndGoes(t *testing.T) {
+	labs := os.Getenv(variableLabs)
+	if labs == "" {
+		t.Skip("it is started by TestTheFolderOfAllLabsIsNotLookedAt")
+	}
+	dir := filepath.Join(labs, "one")
+	require.NoError(t, labstack.MakeFolder(dir))
+	require.NoError(t, labstack.MakeFolder(dir), "it exists")
+	require.NoError(t, labstack.MakeFolder(filepath.Join(dir, "state", "backups")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "state", "backups", "one.json"), nil, 0o600))
+	require.NoError(t, labstack.RemoveFolder(dir))
+	require.NoError(t, labstack.RemoveFolder(dir), "it is gone")
+}
+
+// TestTheFolderOfAllLabsIsNotLookedAt: otherwise Go would never give the result of an end-to-end test again.
+func TestTheFolderOfAllLabsIsNotLookedAt(t *testing.T) {
+	t.Parallel()
+	labs, log := filepath.Join(t.TempDir(), ".lab"), filepath.Join(t.TempDir(), "looked-at.txt")
+	run := exec.Command(os.Args[0], "-test.run=^TestAFolderComesAndGoes$", "-test.testlogfile="+log)
+	run.Env = append(os.Environ(), variableLabs+"="+labs)
+	output, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	looked, err := os.ReadFile(log)
+	require.NoError(t, err)
+	require.Contains(t, string(looked), " "+filepath.Join(labs, "one")+"\n", "the log is read")
+	require.NotContains(t, string(looked), " "+labs+"\n")
+	entries, err := os.ReadDir(labs)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
