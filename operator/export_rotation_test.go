@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/operator/internal/rotation"
@@ -9,10 +10,10 @@ import (
 
 // Rotate keeps new secrets in the state, as the rotation what does, and takes a step that changes nothing.
 func (s *session) Rotate(ctx context.Context, what string, renewed rotation.Replacements) error {
-	r := secretsRun{session: s, secretsRotation: secretsRotation{
+	r := s.secretsRun(secretsRotation{
 		what: what, steps: []rotationStep{{text: "a step"}},
-		renew: func(*session, *engine.Exported) (rotation.Replacements, error) { return renewed, nil },
-	}}
+		renew: func(*engine.Exported, time.Time) (rotation.Replacements, error) { return renewed, nil },
+	})
 	if err := r.keepNew(ctx); err != nil {
 		return err
 	}
@@ -21,7 +22,7 @@ func (s *session) Rotate(ctx context.Context, what string, renewed rotation.Repl
 
 // KeepNew keeps new secrets in the state, as a rotation that is killed then. The function that is returned goes on with it.
 func (s *session) KeepNew(ctx context.Context, what string, renewed rotation.Replacements) (resume func() error, err error) {
-	r := secretsRun{session: s, secretsRotation: secretsRotation{what: what}}
+	r := s.secretsRun(secretsRotation{what: what})
 	err = r.change(ctx, func(exported *engine.Exported) error {
 		return rotation.Note{What: what, Begun: s.clock.Now(), Replacements: renewed}.In(&exported.Deployment)
 	})

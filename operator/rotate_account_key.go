@@ -44,12 +44,12 @@ func (o *Operator) RotateServiceAccountKey(ctx context.Context, options Rotation
 }
 
 // newServiceAccountKey makes the new key.
-func newServiceAccountKey(s *session, exported *engine.Exported) (rotation.Replacements, error) {
+func newServiceAccountKey(exported *engine.Exported, now time.Time) (rotation.Replacements, error) {
 	bundle, err := secretsOf(exported)
 	if err != nil {
 		return nil, err
 	}
-	key, err := bundle.RenewAccountKey(s.clock.Now())
+	key, err := bundle.RenewAccountKey(now)
 	return rotation.Replacements{{Old: key.Old, New: key.New}}, err
 }
 
@@ -147,7 +147,7 @@ func forgetLost(ctx context.Context, r *secretsRun, api kubernetes.Interface) er
 
 // addonNamespaces returns kube-system and the namespaces of the objects in the state, sorted.
 func (r *secretsRun) addonNamespaces(ctx context.Context) ([]string, error) {
-	exported, err := r.state.Seen(ctx)
+	exported, err := r.cluster.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 
@@ -39,7 +40,7 @@ func (o *Operator) RotateEncryptionKey(ctx context.Context, options RotationOpti
 }
 
 // hasKeyOfAESCBC refuses a cluster that does not seal with aescbc: Talos has no way from its key to another one.
-func hasKeyOfAESCBC(s *session, exported *engine.Exported) error {
+func hasKeyOfAESCBC(exported *engine.Exported) error {
 	bundle, err := secretsOf(exported)
 	if err != nil {
 		return err
@@ -51,12 +52,12 @@ func hasKeyOfAESCBC(s *session, exported *engine.Exported) error {
 }
 
 // newEncryptionKey makes the new key.
-func newEncryptionKey(s *session, exported *engine.Exported) (rotation.Replacements, error) {
+func newEncryptionKey(exported *engine.Exported, now time.Time) (rotation.Replacements, error) {
 	bundle, err := secretsOf(exported)
 	if err != nil {
 		return nil, err
 	}
-	key, err := bundle.RenewEncryptionKey(s.clock.Now())
+	key, err := bundle.RenewEncryptionKey(now)
 	return rotation.Replacements{{Old: key.Old, New: key.New}}, err
 }
 

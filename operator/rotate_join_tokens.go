@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 
@@ -34,12 +35,12 @@ func (o *Operator) RotateJoinTokens(ctx context.Context, options RotationOptions
 }
 
 // newJoinTokens makes the new tokens: machine.token, then cluster.token if the two differ.
-func newJoinTokens(s *session, exported *engine.Exported) (rotation.Replacements, error) {
+func newJoinTokens(exported *engine.Exported, now time.Time) (rotation.Replacements, error) {
 	bundle, err := secretsOf(exported)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := bundle.RenewJoinTokens(s.clock.Now())
+	tokens, err := bundle.RenewJoinTokens(now)
 	made := rotation.Replacements{{Old: tokens.Machine.Old, New: tokens.Machine.New}}
 	if tokens.Kubelet != tokens.Machine {
 		made = append(made, rotation.Replacement{Old: tokens.Kubelet.Old, New: tokens.Kubelet.New})

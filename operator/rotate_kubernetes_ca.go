@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -40,7 +41,7 @@ func (o *Operator) RotateKubernetesCA(ctx context.Context, options RotationOptio
 }
 
 // newKubernetesCA makes the new CA, and the administrator's certificate.
-func newKubernetesCA(s *session, exported *engine.Exported) (rotation.Replacements, error) {
+func newKubernetesCA(exported *engine.Exported, now time.Time) (rotation.Replacements, error) {
 	ca, err := authorityIn(exported, "k8s")
 	if err != nil {
 		return nil, err
@@ -51,9 +52,9 @@ func newKubernetesCA(s *session, exported *engine.Exported) (rotation.Replacemen
 	}
 	client, err := clientIn(kubeconfig)
 	if err != nil {
-		return nil, refused(s.place.CompleteError(err))
+		return nil, refused(err)
 	}
-	return rotation.Authority(rotation.KubernetesCA, ca, client, s.clock.Now().Add(-allowedSkew))
+	return rotation.Authority(rotation.KubernetesCA, ca, client, now.Add(-allowedSkew))
 }
 
 // clientIn returns the certificate of the administrator in a kubeconfig that Talos made.
@@ -80,7 +81,7 @@ func (r *secretsRun) kubernetesCA() (kubernetesCA, error) {
 
 // patch changes nodes, and waits until each works again. Their kubelets restart.
 func (k kubernetesCA) patch(ctx context.Context, nodes []rolling.Node, change func(*v1alpha1.Config)) error {
-	talosconfig, err := k.inState().administrator(ctx)
+	talosconfig, err := k.cluster.administrator(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (k kubernetesCA) accepts(kubeconfig []byte) func(context.Context) error {
 // kubeconfigs returns the kubeconfig in the state, which is that of the new CA, and the same with the client certificate from before:
 // it trusts the server, so it is refused for its certificate alone.
 func (k kubernetesCA) kubeconfigs(ctx context.Context) (latter, former []byte, err error) {
-	exported, err := k.state.Seen(ctx)
+	exported, err := k.cluster.state.Seen(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

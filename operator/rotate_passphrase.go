@@ -13,8 +13,10 @@ import (
 	"github.com/em-infra/em-infra/internal/atomicfile"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/secretvariables"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
 // RotatePassphraseOptions are the options of [Operator.RotatePassphrase].
@@ -71,7 +73,7 @@ func (o *Operator) RotatePassphrase(ctx context.Context, options RotatePassphras
 	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
 	}
-	r := passphraseRotation{session: s, to: engine.NewPassphrase(options.NewPassphrase), note: s.rotationNote()}
+	r := passphraseRotation{Operator: o, state: s.state, place: s.place, to: engine.NewPassphrase(options.NewPassphrase), note: s.rotationNote()}
 	sealed, err := r.isSealedAnew(ctx)
 	if err != nil {
 		return nil, err
@@ -89,9 +91,12 @@ func (o *Operator) RotatePassphrase(ctx context.Context, options RotatePassphras
 
 // passphraseRotation is one rotation. The note is a copy of the stack's file from before; it exists from the first change to the end.
 type passphraseRotation struct {
-	*session
-	to   *engine.Passphrase
-	note string
+	*Operator
+
+	state *stackstate.State
+	place remedy.Place
+	to    *engine.Passphrase
+	note  string // the path of the note
 }
 
 // rotationNote returns the path of the note of a rotation of the passphrase.

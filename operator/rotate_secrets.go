@@ -24,11 +24,11 @@ type secretsRotation struct {
 	// cost is what it costs the cluster, for a person. Default: empty, nothing stops or restarts.
 	cost string
 	// check refuses what cannot be rotated, before anything is changed. Default: nil, nothing is refused.
-	check func(s *session, exported *engine.Exported) error
+	check func(*engine.Exported) error
 	// steps in their order. Each can be repeated.
 	steps []rotationStep
 	// renew returns the new secrets for those in the state.
-	renew func(s *session, exported *engine.Exported) (rotation.Replacements, error)
+	renew func(exported *engine.Exported, now time.Time) (rotation.Replacements, error)
 }
 
 // RotationOptions are the options of a rotation of machine secrets.
@@ -84,12 +84,20 @@ func (r secretsRotation) list() []string {
 
 // secretsRun is a rotation in a run.
 type secretsRun struct {
-	*session
+	*Operator
 	secretsRotation
+
+	cluster clusterInState
+	etcd    clusterEtcd
+	consent consent
 	options RotationOptions
 	note    rotation.Note
 	nodes   []rolling.Node // of the state without those that are left out, control planes first
 	left    []rolling.Node // those that are left out
+}
+
+func (s *session) secretsRun(wanted secretsRotation) *secretsRun {
+	return &secretsRun{Operator: s.Operator, secretsRotation: wanted, cluster: s.inState(), etcd: s.etcd(), consent: s.consent}
 }
 
 // rotateSecrets carries out a rotation, after consent, or goes on with the one that was begun.
@@ -106,7 +114,8 @@ func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation, op
 	if err != nil {
 		return refused(s.place.CompleteError(err))
 	}
-	r := &secretsRun{session: s, secretsRotation: wanted, options: options}
+	r := s.secretsRun(wanted)
+	r.options = options
 	if r.nodes, r.left, err = leaveOut(ctx, nodes, options.Without); err != nil {
 		return refused(s.place.CompleteError(err))
 	}
@@ -121,7 +130,7 @@ func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation, op
 	if err := r.finish(ctx); err != nil {
 		return r.again(ctx, err)
 	}
-	if _, err := r.state.BackUp(ctx, "after-rotate"); err != nil {
+	if _, err := r.cluster.state.BackUp(ctx, "after-rotate"); err != nil {
 		return unsavedAfter(err)
 	}
 	return nil
@@ -129,28 +138,28 @@ func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation, op
 
 // prepare finds the rotation that was begun, or begins one.
 func (r *secretsRun) prepare(ctx context.Context) error {
-	exported, err := r.state.Fresh(ctx)
+	exported, err := r.cluster.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}
 	note, err := rotation.NoteIn(exported.Deployment)
 	if err != nil {
-		return refused(r.place.CompleteError(err))
+		return refused(r.cluster.place.CompleteError(err))
 	}
 	if note != nil {
 		r.note = *note
 		r.recovered(fmt.Sprintf("the rotation that was begun at %s goes on with the same new secrets", note.Begun.UTC().Format("2006-01-02 15:04:05 UTC")))
-		_, err := r.state.BackUp(ctx, "rotating") // a run that was killed after it changed the state has left no backup
+		_, err := r.cluster.state.BackUp(ctx, "rotating") // a run that was killed after it changed the state has left no backup
 		return err
 	}
 	if len(exported.Deployment.PendingOperations) > 0 {
-		return refused(r.place.CompleteError(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up` first", r.workspace.Stack)))
+		return refused(r.cluster.place.CompleteError(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up` first", r.workspace.Stack)))
 	}
-	if _, err := r.inState().machineSecrets(ctx); err != nil {
+	if _, err := r.cluster.machineSecrets(ctx); err != nil {
 		return err
 	}
 	if r.check != nil {
-		if err := r.check(r.session, exported); err != nil {
+		if err := r.check(exported); err != nil {
 			return err
 		}
 	}
@@ -168,15 +177,15 @@ func (r *secretsRun) prepare(ctx context.Context) error {
 
 // start backs up the state, takes a snapshot of etcd, and keeps the new secrets in the state.
 func (r *secretsRun) start(ctx context.Context) error {
-	if _, err := r.state.BackUp(ctx, "before-rotate"); err != nil {
+	if _, err := r.cluster.state.BackUp(ctx, "before-rotate"); err != nil {
 		return err
 	}
-	saved, err := r.etcd().snapshot(ctx, "before-rotate")
+	saved, err := r.etcd.snapshot(ctx, "before-rotate")
 	if err != nil {
 		return err
 	}
 	if saved != nil {
-		r.etcd().tell(*saved)
+		r.etcd.tell(*saved)
 	}
 	return r.keepNew(ctx)
 }
@@ -184,9 +193,9 @@ func (r *secretsRun) start(ctx context.Context) error {
 // keepNew makes the new secrets and keeps them in the state.
 func (r *secretsRun) keepNew(ctx context.Context) error {
 	return r.changeAndBackUp(ctx, func(exported *engine.Exported) error {
-		replacements, err := r.renew(r.session, exported)
+		replacements, err := r.renew(exported, r.clock.Now())
 		if err != nil {
-			return err
+			return r.cluster.place.CompleteError(err)
 		}
 		r.note = rotation.Note{What: r.what, Begun: r.clock.Now(), Replacements: replacements}
 		return r.note.In(&exported.Deployment)
@@ -199,7 +208,7 @@ func (r *secretsRun) changeAndBackUp(ctx context.Context, how func(*engine.Expor
 	if err := r.change(ctx, how); err != nil {
 		return err
 	}
-	_, err := r.state.BackUp(ctx, "rotating")
+	_, err := r.cluster.state.BackUp(ctx, "rotating")
 	return err
 }
 
@@ -228,7 +237,7 @@ func (r *secretsRun) next(ctx context.Context) error {
 // finish writes the new credentials, and then removes the note, and with it the old secrets, from the state: without the note, the rotation
 // cannot be resumed.
 func (r *secretsRun) finish(ctx context.Context) error {
-	if _, err := r.credentials().keepFrom(ctx, r.inState()); err != nil {
+	if _, err := r.credentials().keepFrom(ctx, r.cluster); err != nil {
 		return err
 	}
 	err := r.change(ctx, func(exported *engine.Exported) error {
@@ -244,14 +253,14 @@ func (r *secretsRun) finish(ctx context.Context) error {
 
 // change changes the state.
 func (r *secretsRun) change(ctx context.Context, how func(*engine.Exported) error) error {
-	exported, err := r.state.Fresh(ctx)
+	exported, err := r.cluster.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}
 	if err := how(exported); err != nil {
 		return err
 	}
-	return r.state.Import(ctx, exported)
+	return r.cluster.state.Import(ctx, exported)
 }
 
 // checkNoRotation refuses to work on a stack whose machine secrets are being rotated, unless that is what is to be done. Nodes and state may have

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 
@@ -33,7 +34,7 @@ func (o *Operator) RotateTalosCA(ctx context.Context, options RotationOptions) e
 }
 
 // newTalosCA makes the new CA, and the administrator's certificate.
-func newTalosCA(s *session, exported *engine.Exported) (rotation.Replacements, error) {
+func newTalosCA(exported *engine.Exported, now time.Time) (rotation.Replacements, error) {
 	ca, err := authorityIn(exported, "os")
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func newTalosCA(s *session, exported *engine.Exported) (rotation.Replacements, e
 		return nil, err
 	}
 	client := rotation.Pair{Certificate: present.Certificate, Key: present.Key}
-	return rotation.Authority(rotation.TalosCA, ca, client, s.clock.Now().Add(-allowedSkew))
+	return rotation.Authority(rotation.TalosCA, ca, client, now.Add(-allowedSkew))
 }
 
 // talosCA is the rotation of a CA of the Talos API, with the talosconfigs of its steps.

@@ -23,7 +23,7 @@ const (
 
 // checkNodes refuses to begin while a node does not answer: the rotation could not end.
 func (r *secretsRun) checkNodes(ctx context.Context) error {
-	talosconfig, err := r.inState().administrator(ctx)
+	talosconfig, err := r.cluster.administrator(ctx)
 	if err != nil {
 		return err
 	}

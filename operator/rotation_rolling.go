@@ -21,7 +21,7 @@ import (
 
 // access returns the access to all nodes with the credentials in the state.
 func (r *secretsRun) access(ctx context.Context) (nodeops.Health, error) {
-	talosconfig, err := r.inState().administrator(ctx)
+	talosconfig, err := r.cluster.administrator(ctx)
 	if err != nil {
 		return nodeops.Health{}, err
 	}
@@ -45,7 +45,7 @@ func (r *secretsRun) roll(ctx context.Context, nodes []rolling.Node, change func
 	if err != nil {
 		return err
 	}
-	lane := rolling.NewLane(health, rolling.Options{MinReady: r.inventory.Cluster.Upgrade.MinReady()})
+	lane := rolling.NewLane(health, rolling.Options{MinReady: r.cluster.inventory.Cluster.Upgrade.MinReady()})
 	for _, node := range nodes {
 		began := r.clock.Now()
 		if err := health.RollConfiguration(ctx, lane, node, change); err != nil {
@@ -63,7 +63,7 @@ func (r *secretsRun) only(controlPlanes bool) []rolling.Node {
 
 // apiServers returns clients for the API servers of all control planes, each at its own address.
 func (r *secretsRun) apiServers(ctx context.Context) ([]accounttokens.APIServer, error) {
-	talosconfig, err := r.inState().administrator(ctx)
+	talosconfig, err := r.cluster.administrator(ctx)
 	if err != nil {
 		return nil, err
 	}

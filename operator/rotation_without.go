@@ -50,7 +50,7 @@ func (r *secretsRun) again(ctx context.Context, err error) error {
 		silent = fmt.Sprintf("; if %s is lost for good, stop its machine if there is one, and add %s", strings.Join(rolling.Names(lost), " and "), withoutFlags(lost))
 	}
 	err = fmt.Errorf("%w: mend that, then run `em-infra rotate %s` again%s, which goes on from there%s", err, r.what, flags, silent)
-	return refusal.AfterChanges(r.place.After("rotate " + r.what).CompleteError(err))
+	return refusal.AfterChanges(r.cluster.place.After("rotate " + r.what).CompleteError(err))
 }
 
 // silent returns the nodes that do not answer; none if the run is interrupted.
@@ -69,10 +69,10 @@ func withoutFlags(nodes []rolling.Node) string {
 func (r *secretsRun) tellLeftOut() {
 	for _, node := range r.left {
 		deletes := "`em-infra up` deletes its machine"
-		if vmid := vmidOf(r.inventory.Nodes, node.Name); vmid != 0 {
+		if vmid := vmidOf(r.cluster.inventory.Nodes, node.Name); vmid != 0 {
 			deletes = fmt.Sprintf("delete its machine with `qm destroy %d --purge` on its host, then `em-infra up` creates it anew", vmid)
 		}
-		r.emit(Note{Text: r.place.Complete(fmt.Sprintf("%s was left out and has the former secrets: %s", node.Name, deletes))})
+		r.emit(Note{Text: r.cluster.place.Complete(fmt.Sprintf("%s was left out and has the former secrets: %s", node.Name, deletes))})
 	}
 }
 
