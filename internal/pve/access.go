@@ -39,12 +39,22 @@ func (r AccessRun) Apply(ctx context.Context) ([]string, error) {
 	if err == nil {
 		return made, nil
 	}
-	isNew := func(name string) bool { return !slices.Contains(r.Made, name) }
-	return slices.DeleteFunc(slices.Clone(made), isNew), r.takeBack(ctx, slices.DeleteFunc(made, func(name string) bool { return !isNew(name) }), err)
+	var before, now []string
+	for _, name := range made {
+		if slices.Contains(r.Made, name) {
+			before = append(before, name)
+		} else {
+			now = append(now, name)
+		}
+	}
+	return before, r.takeBack(ctx, now, err)
 }
 
 // takeBack deletes what an Apply has made before an error, which it returns, with what stays if that fails.
 func (r AccessRun) takeBack(ctx context.Context, made []string, failed error) error {
+	if len(made) == 0 {
+		return failed
+	}
 	r.Made = made
 	if err := r.Release(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("%w; what was made before that stays, because %w: delete it in Datacenter > Permissions first, or later runs take it for what was there before: %s", failed, err, strings.Join(made, "; "))

@@ -187,6 +187,11 @@ func TestATokenThatMayNotChangeTheAccess(t *testing.T) {
 	_, err = run.Apply(t.Context())
 	require.EqualError(t, err, "group viewers is made: not done (the token may not do that: give it Group.Allocate on /access/groups): mend that, then run up again")
 	require.Equal(t, []string{http.MethodPost + " /access/groups"}, e.accessWrites())
+	asked := len(e.server.Calls())
+	_, err = run.Apply(t.Context())
+	require.Error(t, err)
+	calls := e.server.Calls()[asked:]
+	require.Equal(t, "/access/groups", calls[len(calls)-1].Endpoint, "nothing was made, so nothing is looked for")
 }
 
 // TestWhatAFailedRunHasMadeIsDeleted: the state gets no names from it, and the next run would take what is there for access from before the stack.

@@ -1,6 +1,7 @@
 package labstack_test
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,18 +15,16 @@ import (
 // variableLabs is the folder for TestAFolderComesAndGoes.
 const variableLabs = "LABSTACK_TEST_LABS"
 
-// TestAFolderComesAndGoes is not a test but the process that [TestTheFolderOfAllLabsIsNotLookedAt] reads the log of.
+// TestAFolderComesAndGoes is also the test that [TestTheFolderOfAllLabsIsNotLookedAt] runs in order to read its log.
 func TestAFolderComesAndGoes(t *testing.T) {
-	labs := os.Getenv(variableLabs)
-	if labs == "" {
-		t.Skip("it is started by TestTheFolderOfAllLabsIsNotLookedAt")
-	}
-	dir := filepath.Join(labs, "one")
+	t.Parallel()
+	dir := filepath.Join(cmp.Or(os.Getenv(variableLabs), filepath.Join(t.TempDir(), ".lab")), "one")
 	require.NoError(t, labstack.MakeFolder(dir))
 	require.NoError(t, labstack.MakeFolder(dir), "it exists")
 	require.NoError(t, labstack.MakeFolder(filepath.Join(dir, "state", "backups")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "state", "backups", "one.json"), nil, 0o600))
 	require.NoError(t, labstack.RemoveFolder(dir))
+	require.NoDirExists(t, dir)
 	require.NoError(t, labstack.RemoveFolder(dir), "it is gone")
 }
 
